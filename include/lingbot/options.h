@@ -1,0 +1,59 @@
+#ifndef LINGBOT_OPTIONS_H_
+#define LINGBOT_OPTIONS_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace lingbot {
+
+// How numbers are stored and multiplied in the image encoder and the frame and global blocks. Accumulators,
+// softmax, normalisation statistics and both heads stay float32 in every case.
+enum class Precision {
+  kAuto,      // bfloat16 where the processor multiplies it natively, else float32
+  kFloat32,
+  kBFloat16,  // weights and KV cache in bfloat16
+};
+
+// Who computes attention. All give the same result within rounding.
+enum class AttentionBackend {
+  kAuto,       // the fastest for the device
+  kReference,  // plain loops over the page table: the yardstick
+  kCpu,        // tiled, online softmax, over the page table without gathering
+  kSdpa,       // gathers the visible tokens, then dense products
+};
+
+// Arrangement of the KV cache in memory.
+enum class KvLayout {
+  kPlanes,       // all K pages of a block, then all V pages
+  kInterleaved,  // each page holds its K, then its V
+};
+
+struct ModelOptions {
+  Precision precision = Precision::kAuto;
+  int threads = 0;  // for loading; 0 = all cores
+  // Receives warnings, one line each without a line feed; the library itself never prints.
+  std::function<void(const std::string&)> log;
+};
+
+struct SessionOptions {
+  int scale_frames = 0;       // frames processed together at the start; 0 = the model's own (8 as released)
+  int sliding_window = 0;     // later frames whose patches stay visible; 0 = the model's own (64 as released)
+  int keyframe_interval = 1;  // after the scale frames, every n-th frame is stored
+  int camera_iterations = 0;  // refinement passes of the camera head; 0 = the model's own (4 as released)
+  // Stored frames whose special tokens are kept. Beyond it older ones are thinned out (reported once through
+  // `log`), or with `strict` the frame is refused with kTrajectoryFull.
+  int trajectory_frames = 1024;
+  bool strict = false;
+  AttentionBackend attention = AttentionBackend::kAuto;
+  KvLayout kv_layout = KvLayout::kPlanes;
+  bool poison_cache = false;   // fill unused cache memory with NaN, to prove that it is never read
+  int threads = 0;             // 0 = all cores; results are deterministic for a given number
+  uint64_t memory_limit = 0;   // bytes this process may use; 0 = what the machine has free
+  int64_t expected_frames = 0; // length of the stream if known; short clips need less memory. 0 = unknown
+  std::function<void(const std::string&)> log;
+};
+
+}  // namespace lingbot
+
+#endif  // LINGBOT_OPTIONS_H_
