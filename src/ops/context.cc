@@ -4,6 +4,12 @@
 
 namespace lingbot::ops {
 
+void CpuState::GrowScratch(size_t bytes) {
+  if (bytes > scratch_.bytes()) {
+    scratch_ = Buffer(DType::kU8, {static_cast<int64_t>(bytes)});
+  }
+}
+
 Context::Context(int threads, size_t workspace_bytes)
     : team_(threads), arena_(workspace_bytes), cpu_(std::make_unique<CpuState>()) {}
 

@@ -1,0 +1,29 @@
+#include "ops/conv.h"
+
+#include "base/check.h"
+#include "ops/cpu/conv.h"
+
+namespace lingbot::ops {
+
+int64_t ConvWeights::in() const { return packed_->in; }
+int64_t ConvWeights::out() const { return packed_->out; }
+size_t ConvWeights::bytes() const { return packed_->weight.bytes() + packed_->bias.bytes(); }
+
+int64_t ConvWeights::OutputSize(int64_t input_size) const {
+  const int padding = packed_->size / 2;
+  return (input_size + 2 * padding - packed_->size) / packed_->stride + 1;
+}
+
+void Conv2d(Context& context, const TensorView& x, const ConvWeights& weights,
+            ConvEpilogue epilogue, const TensorView& y) {
+  const bool fits = x.rank() == 3 && y.rank() == 3 && x.dim(2) == weights.in() &&
+                    y.dim(2) == weights.out() && x.contiguous() && y.contiguous() && x.dim(0) > 0 &&
+                    x.dim(1) > 0 && y.dim(0) == weights.OutputSize(x.dim(0)) &&
+                    y.dim(1) == weights.OutputSize(x.dim(1));
+  Check(fits, ErrorCode::kInternal, "Conv2d: x {} and y {} do not fit {} to {} channels",
+        x.shape().ToString(), y.shape().ToString(), weights.in(), weights.out());
+  cpu::Conv2d(context, {x.data<float>(), x.dim(0), x.dim(1)}, weights.packed(), epilogue,
+              {y.data<float>(), y.dim(0), y.dim(1)});
+}
+
+}  // namespace lingbot::ops
