@@ -17,24 +17,25 @@ namespace lingbot {
 
 // Memory of a run in bytes, known before anything is allocated.
 struct MemoryPlan {
-  uint64_t weights = 0;      // prepacked, shared by all sessions of the model
-  uint64_t patch_cache = 0;  // K and V of the patch tokens that stay visible
-  uint64_t specials = 0;     // K and V of the special tokens (the trajectory)
-  uint64_t camera_cache = 0; // the camera head's own caches
-  uint64_t workspace = 0;    // temporaries of one step
-  uint64_t results = 0;      // depth and confidence of the frames in flight, and their inputs
+  uint64_t weights = 0;       // prepacked, shared by all sessions of the model
+  uint64_t patch_cache = 0;   // K and V of the patch tokens that stay visible
+  uint64_t specials = 0;      // K and V of the special tokens (the trajectory)
+  uint64_t camera_cache = 0;  // the camera head's own caches
+  uint64_t workspace = 0;     // temporaries of one step
+  uint64_t results = 0;       // depth and confidence of the frames in flight, and their inputs
   uint64_t total() const {
     return weights + patch_cache + specials + camera_cache + workspace + results;
   }
   uint64_t session() const { return total() - weights; }
 };
 
-// What a session of `height` x `width` frames needs. Throws kInvalidArgument as the Session constructor does.
+// What a session of `height` x `width` frames needs. Throws kInvalidArgument as the Session
+// constructor does.
 MemoryPlan PlanMemory(const ModelInfo& model, int height, int width, const SessionOptions& options);
 
 // Occupancy of the KV cache after a frame.
 struct CacheOccupancy {
-  int64_t stored_frames = 0;   // ever stored; also the time index of the next frame
+  int64_t stored_frames = 0;  // ever stored; also the time index of the next frame
   int64_t scale_pages = 0;
   int64_t window_pages = 0;
   int64_t special_tokens = 0;
@@ -44,7 +45,7 @@ struct CacheOccupancy {
 
 // Where the time of the last step went, in milliseconds.
 struct StageTimes {
-  double tokens = 0;            // patches and image encoder
+  double tokens = 0;  // patches and image encoder
   double frame_blocks = 0;
   double global_attention = 0;  // attention over the cache alone
   double global_other = 0;      // the rest of the global blocks
@@ -59,31 +60,33 @@ struct FrameResult {
   bool keyframe = false;  // stored in the cache
   int height = 0;
   int width = 0;
-  PoseEncoding pose{};                // camera-to-world and field of view: camera.h
-  std::span<const float> depth;       // [height * width], row-major, in the model's unit, along the optical axis
+  PoseEncoding pose{};  // camera-to-world and field of view: camera.h
+  std::span<const float>
+      depth;  // [height * width], row-major, in the model's unit, along the optical axis
   std::span<const float> confidence;  // [height * width], >= 1
   CacheOccupancy cache;
 };
 
 using ResultCallback = std::function<void(const FrameResult&)>;
 
-// One stream of frames of one size. The first `scale_frames` frames are held back and processed together;
-// every later frame is processed at once. Used by one thread at a time; sessions are independent of each
-// other, also when they share a model.
+// One stream of frames of one size. The first `scale_frames` frames are held back and processed
+// together; every later frame is processed at once. Used by one thread at a time; sessions are
+// independent of each other, also when they share a model.
 class Session {
  public:
-  // Plans and checks memory, then reserves it. `height` and `width` are those of the preprocessed frames:
-  // multiples of the model's patch size. Throws kInvalidArgument for options or sizes out of range, kOutOfMemory
-  // with the plan and settings that would fit.
+  // Plans and checks memory, then reserves it. `height` and `width` are those of the preprocessed
+  // frames: multiples of the model's patch size. Throws kInvalidArgument for options or sizes out
+  // of range, kOutOfMemory with the plan and settings that would fit.
   Session(const Model& model, int height, int width, const SessionOptions& options = {});
   ~Session();
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
 
-  // Takes the next frame: RGB in [0, 1], planar [3, height, width]. Calls `on_result` for every frame that
-  // became known, in order: none while the scale frames are collected, all of them with the last of these, then
-  // one per call. If this throws (wrong size: kShapeMismatch; kTrajectoryFull; or an exception of the callback) the
-  // frame that was being processed is not stored and the session stays usable.
+  // Takes the next frame: RGB in [0, 1], planar [3, height, width]. Calls `on_result` for every
+  // frame that became known, in order: none while the scale frames are collected, all of them with
+  // the last of these, then one per call. If this throws (wrong size: kShapeMismatch;
+  // kTrajectoryFull; or an exception of the callback) the frame that was being processed is not
+  // stored and the session stays usable.
   void Add(std::span<const float> rgb, const ResultCallback& on_result);
 
   // Ends the stream: processes held-back frames of a stream shorter than `scale_frames`.
@@ -94,8 +97,8 @@ class Session {
 
   const MemoryPlan& memory_plan() const;
   CacheOccupancy occupancy() const;
-  AttentionBackend attention() const;       // the back end in use
-  const StageTimes& last_step() const;      // of the scale step or the last frame
+  AttentionBackend attention() const;   // the back end in use
+  const StageTimes& last_step() const;  // of the scale step or the last frame
 
   class Impl;
   Impl& impl() { return *impl_; }
@@ -104,10 +107,12 @@ class Session {
   std::unique_ptr<Impl> impl_;
 };
 
-// Windowed mode for long sequences: overlapping windows, each a new stream, aligned to its predecessor by a
-// similarity as soon as its overlap frames are known. Memory is bounded by one session and two overlaps.
+// Windowed mode for long sequences: overlapping windows, each a new stream, aligned to its
+// predecessor by a similarity as soon as its overlap frames are known. Memory is bounded by one
+// session and two overlaps.
 struct WindowOptions {
-  int window_size = 64;       // frames of a window: scale_frames + (window_size - scale_frames) * keyframe_interval
+  int window_size =
+      64;  // frames of a window: scale_frames + (window_size - scale_frames) * keyframe_interval
   int overlap_keyframes = 0;  // overlap = max(scale_frames, overlap_keyframes * keyframe_interval)
   int overlap_frames = 0;     // overlap in frames instead; 0 = by the rule above
 };
@@ -115,14 +120,13 @@ struct WindowOptions {
 // Similarity that brought a window into the first window's frame.
 struct WindowTransform {
   int64_t first_frame = 0;
-  double scale = 1;                  // factor on depths and translations
-  WorldFromCamera world_from_window; // p_world = rotation * (scale * p_window) + center
+  double scale = 1;                   // factor on depths and translations
+  WorldFromCamera world_from_window;  // p_world = rotation * (scale * p_window) + center
 };
 
 class WindowedSession {
  public:
-  // `frames` is the length of the stream if known (0 = unknown), and only needed to reproduce the layout of a
-  // stream shorter than the overlap. Throws as Session does, and kInvalidArgument if overlap >= window.
+  // Throws as Session does, and kInvalidArgument if the overlap is not shorter than the window.
   WindowedSession(const Model& model, int height, int width, const SessionOptions& options,
                   const WindowOptions& windows);
   ~WindowedSession();

@@ -1,0 +1,145 @@
+#include "heads/camera_head.h"
+
+#include <algorithm>
+
+#include "ops/elementwise.h"
+#include "ops/layer_norm.h"
+
+namespace lingbot {
+
+using ops::LinearEpilogue;
+
+namespace {
+
+constexpr float kEps = 1e-5f;
+constexpr float kPlainEps = 1e-6f;
+
+NormWeights PlainNorm(int64_t channels) {
+  NormWeights norm{Buffer(DType::kF32, {channels}), Buffer(DType::kF32, {channels}), kPlainEps};
+  std::fill_n(norm.gamma.data<float>(), channels, 1.0f);
+  std::fill_n(norm.beta.data<float>(), channels, 0.0f);
+  return norm;
+}
+
+// x = gate * (plain * (1 + scale) + shift) + normed; modulation [frames, 3 * channels] holds shift,
+// scale, gate.
+void Modulate(const TensorView& modulation, const TensorView& plain, const TensorView& normed,
+              const TensorView& x) {
+  const int64_t c = x.dim(1);
+  for (int64_t frame = 0; frame < x.dim(0); ++frame) {
+    const float* shift = modulation.data<float>() + frame * 3 * c;
+    const float* scale = shift + c;
+    const float* gate = scale + c;
+    const float* p = plain.data<float>() + frame * c;
+    const float* t = normed.data<float>() + frame * c;
+    float* out = x.data<float>() + frame * c;
+    for (int64_t i = 0; i < c; ++i) out[i] = gate[i] * (p[i] * (1.0f + scale[i]) + shift[i]) + t[i];
+  }
+}
+
+// Translation and quaternion as they are, fields of view rectified.
+void Activate(const TensorView& raw, const TensorView& poses) {
+  for (int64_t i = 0; i < raw.elements(); ++i) {
+    const float value = raw.data<float>()[i];
+    const bool angle = i % kPoseSize >= 7;
+    poses.data<float>()[i] = angle && value < 0.0f ? 0.0f : value;
+  }
+}
+
+}  // namespace
+
+CameraHead::CameraHead(const TensorSource& source, const ModelConfig& config)
+    : channels_(2 * int64_t{config.embed_dim}) {
+  const std::string prefix = "camera_head.";
+  const int64_t c = channels_;
+  constexpr DType kStorage = DType::kF32;
+  token_norm_ = LoadNorm(source, prefix + "token_norm", c, kEps);
+  plain_norm_ = PlainNorm(c);
+  empty_pose_ = source.Read(prefix + "empty_pose_tokens", {1, 1, kPoseSize});
+  embed_pose_ = LoadLinear(source, prefix + "embed_pose", c, kPoseSize, kStorage);
+  modulation_ = LoadLinear(source, prefix + "poseLN_modulation.1", 3 * c, c, kStorage);
+  const BlockShape shape{c, config.camera_heads, config.mlp_ratio * c};
+  for (int i = 0; i < config.camera_depth; ++i) {
+    trunk_.push_back(
+        LoadBlock(source, prefix + "trunk." + std::to_string(i) + ".", shape, kEps, kStorage));
+  }
+  trunk_norm_ = LoadNorm(source, prefix + "trunk_norm", c, kEps);
+  branch_fc1_ = LoadLinear(source, prefix + "pose_branch.fc1", c / 2, c, kStorage);
+  branch_fc2_ = LoadLinear(source, prefix + "pose_branch.fc2", kPoseSize, c / 2, kStorage);
+}
+
+void CameraHead::Forward(const BlockContext& context, const TensorView& tokens, int passes,
+                         KvCache& cache, const TensorView& poses, const Observer& observer) const {
+  const ops::Profile::Scope stage(context.profile, ops::Stage::kCamera);
+  const int64_t frames = tokens.dim(0);
+  Arena& arena = context.ops.arena();
+  const Arena::Scope scope(arena);
+  const TensorView normed = arena.Floats({frames, channels_});
+  const TensorView plain = arena.Floats({frames, channels_});
+  const TensorView raw = arena.Floats({frames, kPoseSize});
+  ops::LayerNorm(context.ops, tokens, token_norm_.gamma.view(), token_norm_.beta.view(),
+                 token_norm_.eps, normed);
+  ops::LayerNorm(context.ops, normed, plain_norm_.gamma.view(), plain_norm_.beta.view(),
+                 plain_norm_.eps, plain);
+  for (int pass = 0; pass < passes; ++pass) {
+    Refine(context, normed, plain, pass, cache, raw);
+    Activate(raw, poses);
+    if (observer) observer("pose_iter", pass, poses);
+  }
+}
+
+// One pass: `raw` [frames, 9] holds the running estimate, unused in pass 0. The raw sum is what
+// goes on, not the activated pose.
+void CameraHead::Refine(const BlockContext& context, const TensorView& normed,
+                        const TensorView& plain, int pass, KvCache& cache,
+                        const TensorView& raw) const {
+  const int64_t frames = normed.dim(0);
+  Arena& arena = context.ops.arena();
+  const Arena::Scope scope(arena);
+  const TensorView x = arena.Floats({frames, channels_});
+  {
+    const Arena::Scope inner(arena);
+    const TensorView pose = arena.Floats({frames, kPoseSize});
+    for (int64_t frame = 0; frame < frames; ++frame) {
+      const float* from = pass == 0 ? empty_pose_.data<float>() : raw[frame].data<float>();
+      std::copy_n(from, kPoseSize, pose[frame].data<float>());
+    }
+    const TensorView embedded = arena.Floats({frames, channels_});
+    const TensorView modulation = arena.Floats({frames, 3 * channels_});
+    ops::Linear(context.ops, pose, embed_pose_, LinearEpilogue::kStore, embedded);
+    ops::Silu(context.ops, embedded);
+    ops::Linear(context.ops, embedded, modulation_, LinearEpilogue::kStore, modulation);
+    Modulate(modulation, plain, normed, x);
+  }
+  for (int block = 0; block < blocks(); ++block) {
+    CameraBlock(context, trunk_[block], cache, pass, block, x);
+  }
+  ops::LayerNorm(context.ops, x, trunk_norm_.gamma.view(), trunk_norm_.beta.view(), trunk_norm_.eps,
+                 x);
+  const TensorView hidden = arena.Floats({frames, channels_ / 2});
+  ops::Linear(context.ops, x, branch_fc1_, LinearEpilogue::kGelu, hidden);
+  ops::Linear(context.ops, hidden, branch_fc2_,
+              pass == 0 ? LinearEpilogue::kStore : LinearEpilogue::kAccumulate, raw);
+}
+
+size_t CameraHead::WorkspaceBytes(int64_t frames, int64_t retained_frames,
+                                  AttentionBackend attention, int threads) const {
+  const auto floats = [frames](int64_t width) {
+    return Arena::BytesFor(DType::kF32, frames * width);
+  };
+  const size_t modulating = floats(kPoseSize) + floats(channels_) + floats(3 * channels_);
+  const size_t trunk = BlockWorkspaceBytes(trunk_.front().shape, DType::kF32, attention, threads,
+                                           frames, retained_frames);
+  return 2 * floats(channels_) + floats(kPoseSize) + floats(channels_) +
+         std::max({modulating, trunk, floats(channels_ / 2)});
+}
+
+size_t CameraHead::bytes() const {
+  size_t total = token_norm_.bytes() + plain_norm_.bytes() + empty_pose_.bytes() +
+                 embed_pose_.bytes() + modulation_.bytes() + trunk_norm_.bytes() +
+                 branch_fc1_.bytes() + branch_fc2_.bytes();
+  for (const BlockWeights& block : trunk_) total += block.bytes();
+  return total;
+}
+
+}  // namespace lingbot

@@ -1,0 +1,282 @@
+#include "heads/depth_head.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ops/elementwise.h"
+#include "ops/layer_norm.h"
+#include "ops/resize.h"
+
+namespace lingbot {
+
+using ops::ConvEpilogue;
+using ops::LinearEpilogue;
+
+namespace {
+
+constexpr float kEps = 1e-5f;
+constexpr int64_t kOutputChannels = 32;  // of the last hidden layer, in every size of the network
+constexpr double kMapScale = 0.1;
+
+// Encodes position p_i = span * (2i - (n-1)) / n, i < n, i.e. from -span*(n-1)/n to +span*(n-1)/n.
+Buffer EncodePositions(int64_t count, double span, int64_t half) {
+  Buffer table(DType::kF32, {count, half});
+  const int64_t frequencies = half / 2;
+  for (int64_t i = 0; i < count; ++i) {
+    const double position =
+        span * static_cast<double>(2 * i - (count - 1)) / static_cast<double>(count);
+    float* row = table.data<float>() + i * half;
+    for (int64_t j = 0; j < frequencies; ++j) {
+      const double angle =
+          position * std::pow(100.0, -static_cast<double>(j) / static_cast<double>(frequencies));
+      row[j] = static_cast<float>(kMapScale * std::sin(angle));
+      row[frequencies + j] = static_cast<float>(kMapScale * std::cos(angle));
+    }
+  }
+  return table;
+}
+
+ops::LinearWeights LoadPointwise(const TensorSource& source, const std::string& name, int64_t out,
+                                 int64_t in) {
+  const Buffer weight = source.Read(name + ".weight", {out, in, 1, 1});
+  const Buffer bias = source.Read(name + ".bias", {out});
+  return {FloatsOf(weight), FloatsOf(bias), {}, out, in, DType::kF32};
+}
+
+// A transposed convolution whose stride is its kernel size touches every output pixel once: it is a
+// product with rows (kernel row, kernel column, output channel), followed by a rearrangement
+// (ops::DepthToSpace).
+ops::LinearWeights LoadEnlarge(const TensorSource& source, const std::string& name,
+                               int64_t channels, int64_t size) {
+  const Buffer kernel = source.Read(name + ".weight", {channels, channels, size, size});
+  const Buffer bias = source.Read(name + ".bias", {channels});
+  const int64_t positions = size * size;
+  const Buffer rows(DType::kF32, {positions * channels, channels});
+  const Buffer biases(DType::kF32, {positions * channels});
+  for (int64_t in = 0; in < channels; ++in) {
+    for (int64_t out = 0; out < channels; ++out) {
+      const float* values = kernel.data<float>() + (in * channels + out) * positions;
+      for (int64_t p = 0; p < positions; ++p) {
+        rows.data<float>()[(p * channels + out) * channels + in] = values[p];
+      }
+    }
+  }
+  for (int64_t i = 0; i < positions * channels; ++i) {
+    biases.data<float>()[i] = bias.data<float>()[i % channels];
+  }
+  return {FloatsOf(rows), FloatsOf(biases), {}, positions * channels, channels, DType::kF32};
+}
+
+// [rows, columns, channels] as [pixels, channels].
+TensorView Pixels(const TensorView& image) {
+  return image.Reshape({image.dim(0) * image.dim(1), image.dim(2)});
+}
+
+}  // namespace
+
+PositionMap MakePositionMap(int64_t rows, int64_t columns, int64_t channels, double aspect) {
+  const double diagonal = std::sqrt(aspect * aspect + 1.0);
+  return {EncodePositions(columns, aspect / diagonal, channels / 2),
+          EncodePositions(rows, 1.0 / diagonal, channels / 2)};
+}
+
+DepthHead::ResidualUnit DepthHead::LoadUnit(const TensorSource& source, const std::string& name,
+                                            int64_t features) {
+  return {LoadConv(source, name + ".conv1", features, features, 3, 1, true),
+          LoadConv(source, name + ".conv2", features, features, 3, 1, true)};
+}
+
+DepthHead::DepthHead(const TensorSource& source, const ModelConfig& config)
+    : channels_(2 * int64_t{config.embed_dim}),
+      patch_size_(config.patch_size),
+      features_(config.dpt_features) {
+  const std::string prefix = "depth_head.";
+  const std::string scratch = prefix + "scratch.";
+  norm_ = LoadNorm(source, prefix + "norm", channels_, kEps);
+  for (int k = 0; k < 4; ++k) {
+    level_channels_[k] = config.dpt_channels[k];
+    const std::string level = std::to_string(k + 1);
+    const std::string refine = scratch + "refinenet" + level + ".";
+    projects_[k] = LoadPointwise(source, prefix + "projects." + std::to_string(k),
+                                 level_channels_[k], channels_);
+    adapt_[k] = LoadConv(source, scratch + "layer" + level + "_rn", features_, level_channels_[k],
+                         3, 1, false);
+    if (k < 3) fusions_[k].lateral = LoadUnit(source, refine + "resConfUnit1", features_);
+    fusions_[k].merged = LoadUnit(source, refine + "resConfUnit2", features_);
+    fusions_[k].out = LoadPointwise(source, refine + "out_conv", features_, features_);
+  }
+  enlarge4_ = LoadEnlarge(source, prefix + "resize_layers.0", level_channels_[0], 4);
+  enlarge2_ = LoadEnlarge(source, prefix + "resize_layers.1", level_channels_[1], 2);
+  reduce_ = LoadConv(source, prefix + "resize_layers.3", level_channels_[3], level_channels_[3], 3,
+                     2, true);
+  output1_ = LoadConv(source, scratch + "output_conv1", features_ / 2, features_, 3, 1, true);
+  output2_ =
+      LoadConv(source, scratch + "output_conv2.0", kOutputChannels, features_ / 2, 3, 1, true);
+  output3_ = LoadPointwise(source, scratch + "output_conv2.2", 2, kOutputChannels);
+}
+
+DepthHead::Tables DepthHead::MakeTables(const PatchGrid& grid) const {
+  const int64_t height = grid.rows * patch_size_;
+  const int64_t width = grid.columns * patch_size_;
+  const double aspect = static_cast<double>(width) / static_cast<double>(height);
+  Tables tables{grid, height, width, {}, MakePositionMap(height, width, features_ / 2, aspect)};
+  for (int k = 0; k < 4; ++k) {
+    tables.taps[k] = MakePositionMap(grid.rows, grid.columns, level_channels_[k], aspect);
+  }
+  return tables;
+}
+
+std::array<Shape, 4> DepthHead::FeatureShapes(const PatchGrid& grid) const {
+  return {Shape{4 * grid.rows, 4 * grid.columns, features_},
+          Shape{2 * grid.rows, 2 * grid.columns, features_},
+          Shape{grid.rows, grid.columns, features_},
+          Shape{reduce_.OutputSize(grid.rows), reduce_.OutputSize(grid.columns), features_}};
+}
+
+void DepthHead::Forward(const BlockContext& context, const std::array<TensorView, 4>& taps,
+                        const Tables& tables, const TensorView& depth,
+                        const TensorView& confidence) const {
+  const ops::Profile::Scope stage(context.profile, ops::Stage::kDepth);
+  Arena& arena = context.ops.arena();
+  const Arena::Scope scope(arena);
+  const std::array<Shape, 4> shapes = FeatureShapes(tables.grid);
+  const TensorView fused = arena.Floats({2 * shapes[0][0], 2 * shapes[0][1], features_});
+  {
+    const Arena::Scope inner(arena);
+    Features features;
+    Features merged;  // what level k+1 hands to level k, in level k's size
+    for (int k = 0; k < 4; ++k) features[k] = arena.Floats(shapes[k]);
+    for (int k = 0; k < 3; ++k) merged[k] = arena.Floats(shapes[k]);
+    for (int k = 0; k < 4; ++k) Reassemble(context, taps[k], tables, k, features[k]);
+    for (int k = 3; k >= 0; --k) {
+      FuseLevel(context, k, k < 3 ? &merged[k] : nullptr, features[k],
+                k > 0 ? merged[k - 1] : fused);
+    }
+  }
+  Predict(context, fused, tables, depth, confidence);
+}
+
+// Tokens of one tap to the feature map of its level.
+void DepthHead::Reassemble(const BlockContext& context, const TensorView& tap, const Tables& tables,
+                           int level, const TensorView& feature) const {
+  ops::Context& ops = context.ops;
+  Arena& arena = ops.arena();
+  const Arena::Scope scope(arena);
+  const PatchGrid& grid = tables.grid;
+  const int64_t c = level_channels_[level];
+  const TensorView normed = arena.Floats({grid.patches(), channels_});
+  ops::LayerNorm(ops, tap.Slice(0, grid.specials, grid.tokens()), norm_.gamma.view(),
+                 norm_.beta.view(), norm_.eps, normed);
+  TensorView map = arena.Floats({grid.rows, grid.columns, c});
+  ops::Linear(ops, normed, projects_[level], LinearEpilogue::kStore, Pixels(map));
+  ops::AddPositionMap(ops, tables.taps[level].across.view(), tables.taps[level].down.view(), map);
+  if (level < 2) {
+    const int size = level == 0 ? 4 : 2;
+    const TensorView rows = arena.Floats({grid.rows, grid.columns, size * size * c});
+    ops::Linear(ops, Pixels(map), level == 0 ? enlarge4_ : enlarge2_, LinearEpilogue::kStore,
+                Pixels(rows));
+    map = arena.Floats({size * grid.rows, size * grid.columns, c});
+    ops::DepthToSpace(ops, rows, size, map);
+  } else if (level == 3) {
+    const TensorView reduced = arena.Floats({feature.dim(0), feature.dim(1), c});
+    ops::Conv2d(ops, map, reduce_, ConvEpilogue::kStore, reduced);
+    map = reduced;
+  }
+  ops::Conv2d(ops, map, adapt_[level], ConvEpilogue::kStore, feature);
+}
+
+// In place. The residual is the rectified input, as in the original, whose ReLU works in place.
+void DepthHead::Residual(const BlockContext& context, const ResidualUnit& unit,
+                         const TensorView& x) const {
+  const Arena::Scope scope(context.ops.arena());
+  const TensorView hidden = context.ops.arena().Floats(x.shape());
+  ops::Relu(context.ops, x);
+  ops::Conv2d(context.ops, x, unit.conv1, ConvEpilogue::kRelu, hidden);
+  ops::Conv2d(context.ops, hidden, unit.conv2, ConvEpilogue::kAccumulate, x);
+}
+
+// The original resizes before its 1x1 convolution; the two commute (interpolation weights sum to
+// 1), and this order multiplies a quarter of the pixels.
+void DepthHead::FuseLevel(const BlockContext& context, int level, const TensorView* coarser,
+                          const TensorView& feature, const TensorView& finer) const {
+  const Fusion& fusion = fusions_[level];
+  if (coarser != nullptr) {
+    Residual(context, fusion.lateral, feature);
+    ops::Add(context.ops, *coarser, feature);
+  }
+  Residual(context, fusion.merged, feature);
+  const Arena::Scope scope(context.ops.arena());
+  const TensorView out = context.ops.arena().Floats(feature.shape());
+  ops::Linear(context.ops, Pixels(feature), fusion.out, LinearEpilogue::kStore, Pixels(out));
+  ops::ResizeBilinear(context.ops, out, finer);
+}
+
+void DepthHead::Predict(const BlockContext& context, const TensorView& fused, const Tables& tables,
+                        const TensorView& depth, const TensorView& confidence) const {
+  ops::Context& ops = context.ops;
+  Arena& arena = ops.arena();
+  const Arena::Scope scope(arena);
+  const TensorView hidden = arena.Floats({tables.height, tables.width, kOutputChannels});
+  {
+    const Arena::Scope inner(arena);
+    const TensorView image = arena.Floats({tables.height, tables.width, features_ / 2});
+    {
+      const Arena::Scope innermost(arena);
+      const TensorView coarse = arena.Floats({fused.dim(0), fused.dim(1), features_ / 2});
+      ops::Conv2d(ops, fused, output1_, ConvEpilogue::kStore, coarse);
+      ops::ResizeBilinear(ops, coarse, image);
+    }
+    ops::AddPositionMap(ops, tables.image.across.view(), tables.image.down.view(), image);
+    ops::Conv2d(ops, image, output2_, ConvEpilogue::kRelu, hidden);
+  }
+  const TensorView logits = arena.Floats({tables.height * tables.width, 2});
+  ops::Linear(ops, Pixels(hidden), output3_, LinearEpilogue::kStore, logits);
+  ops::DepthActivation(ops, logits, depth, confidence);
+}
+
+size_t DepthHead::WorkspaceBytes(const PatchGrid& grid) const {
+  const auto floats = [](int64_t count) { return Arena::BytesFor(DType::kF32, count); };
+  const std::array<Shape, 4> shapes = FeatureShapes(grid);
+  const int64_t height = grid.rows * patch_size_;
+  const int64_t width = grid.columns * patch_size_;
+  size_t features = 0;
+  for (int k = 0; k < 4; ++k) features += floats(shapes[k].elements()) * (k < 3 ? 2 : 1);
+
+  size_t reassembling = 0;
+  for (int k = 0; k < 4; ++k) {
+    const int64_t scale = k == 0 ? 16 : k == 1 ? 4 : 1;
+    const int64_t side = k == 0 ? 4 : k == 1 ? 2 : 1;
+    const int64_t map = grid.patches() * level_channels_[k];
+    const size_t conv =
+        std::max(ops::Conv2dWorkspaceBytes(side * grid.rows, side * grid.columns, adapt_[k]),
+                 k == 3 ? ops::Conv2dWorkspaceBytes(grid.rows, grid.columns, reduce_) : 0);
+    reassembling = std::max(reassembling, floats(grid.patches() * channels_) + floats(map) +
+                                              2 * floats(scale * map) + conv);
+  }
+  const int64_t finest = shapes[0].elements();
+  const size_t fusing = floats(finest) + ops::Conv2dWorkspaceBytes(shapes[0][0], shapes[0][1],
+                                                                   fusions_[0].merged.conv1);
+  const int64_t coarse_pixels = 4 * shapes[0][0] * shapes[0][1];
+  const size_t first = floats(coarse_pixels * features_ / 2) +
+                       ops::Conv2dWorkspaceBytes(2 * shapes[0][0], 2 * shapes[0][1], output1_);
+  const size_t second = ops::Conv2dWorkspaceBytes(height, width, output2_);
+  const size_t predicting =
+      floats(height * width * kOutputChannels) +
+      std::max(floats(height * width * (features_ / 2)) + std::max(first, second),
+               floats(height * width * 2));
+  constexpr size_t kTaps = 64;  // bytes per column of a resize table, rounded up
+  return floats(coarse_pixels * features_) +
+         std::max(features + std::max(reassembling, fusing), predicting) +
+         kTaps * static_cast<size_t>(width + 2 * shapes[0][1] + 2);
+}
+
+size_t DepthHead::bytes() const {
+  size_t total = norm_.bytes() + enlarge4_.bytes() + enlarge2_.bytes() + reduce_.bytes() +
+                 output1_.bytes() + output2_.bytes() + output3_.bytes();
+  for (int k = 0; k < 4; ++k) {
+    total += projects_[k].bytes() + adapt_[k].bytes() + fusions_[k].bytes();
+  }
+  return total;
+}
+
+}  // namespace lingbot

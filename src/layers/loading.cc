@@ -1,0 +1,37 @@
+#include "layers/loading.h"
+
+namespace lingbot {
+
+std::span<const float> FloatsOf(const Buffer& buffer) {
+  return {buffer.data<float>(), static_cast<size_t>(buffer.shape().elements())};
+}
+
+NormWeights LoadNorm(const TensorSource& source, const std::string& name, int64_t channels,
+                     float eps) {
+  return {source.Read(name + ".weight", {channels}), source.Read(name + ".bias", {channels}), eps};
+}
+
+ops::LinearWeights LoadLinear(const TensorSource& source, const std::string& name, int64_t out,
+                              int64_t in, DType storage) {
+  const Buffer weight = source.Read(name + ".weight", {out, in});
+  const Buffer bias = source.Read(name + ".bias", {out});
+  return {FloatsOf(weight), FloatsOf(bias), {}, out, in, storage};
+}
+
+ops::LinearWeights LoadScaledLinear(const TensorSource& source, const std::string& name,
+                                    const std::string& scale_name, int64_t out, int64_t in,
+                                    DType storage) {
+  const Buffer weight = source.Read(name + ".weight", {out, in});
+  const Buffer bias = source.Read(name + ".bias", {out});
+  const Buffer scale = source.Read(scale_name + ".gamma", {out});
+  return {FloatsOf(weight), FloatsOf(bias), FloatsOf(scale), out, in, storage};
+}
+
+ops::ConvWeights LoadConv(const TensorSource& source, const std::string& name, int64_t out,
+                          int64_t in, int size, int stride, bool bias) {
+  const Buffer weight = source.Read(name + ".weight", {out, in, size, size});
+  const Buffer bias_values = bias ? source.Read(name + ".bias", {out}) : Buffer(DType::kF32, {0});
+  return {FloatsOf(weight), FloatsOf(bias_values), out, in, size, stride};
+}
+
+}  // namespace lingbot

@@ -1,0 +1,119 @@
+#include "model/image_encoder.h"
+
+#include <algorithm>
+
+#include "ops/elementwise.h"
+#include "ops/layer_norm.h"
+#include "ops/resize.h"
+
+namespace lingbot {
+namespace {
+
+constexpr float kEps = 1e-6f;
+constexpr int64_t kRegisters = 4;
+constexpr int64_t kExtras = 1 + kRegisters;  // class token and registers, in front of the patches
+constexpr float kMean[3] = {0.485f, 0.456f, 0.406f};
+constexpr float kDeviation[3] = {0.229f, 0.224f, 0.225f};
+
+BlockShape ShapeOf(const ModelConfig& config) {
+  return {config.embed_dim, config.num_heads, int64_t{config.mlp_ratio} * config.embed_dim};
+}
+
+}  // namespace
+
+ImageEncoder::ImageEncoder(const TensorSource& source, const ModelConfig& config, DType storage)
+    : patch_size_(config.patch_size),
+      grid_side_(config.img_size / config.patch_size),
+      storage_(storage) {
+  const std::string prefix = "aggregator.patch_embed.";
+  const int64_t c = config.embed_dim;
+  const int64_t pixels = int64_t{3} * patch_size_ * patch_size_;
+  const Buffer kernel =
+      source.Read(prefix + "patch_embed.proj.weight", {c, 3, patch_size_, patch_size_});
+  const Buffer bias = source.Read(prefix + "patch_embed.proj.bias", {c});
+  patch_projection_ = ops::LinearWeights(FloatsOf(kernel), FloatsOf(bias), {}, c, pixels, storage);
+  class_token_ = source.Read(prefix + "cls_token", {1, 1, c});
+  registers_ = source.Read(prefix + "register_tokens", {1, kRegisters, c});
+  position_table_ = source.Read(prefix + "pos_embed", {1, 1 + int64_t{grid_side_} * grid_side_, c});
+  for (int i = 0; i < config.vit_depth; ++i) {
+    blocks_.push_back(LoadBlock(source, prefix + "blocks." + std::to_string(i) + ".",
+                                ShapeOf(config), kEps, storage));
+  }
+  norm_ = LoadNorm(source, prefix + "norm", c, kEps);
+}
+
+Buffer ImageEncoder::PositionEmbedding(const PatchGrid& grid) const {
+  const int64_t c = position_table_.shape()[2];
+  const TensorView table = position_table_.view()[0];
+  Buffer positions(DType::kF32, {1 + grid.patches(), c});
+  std::copy_n(table.data<float>(), c, positions.data<float>());
+  const TensorView patches =
+      positions.view().Slice(0, 1, 1 + grid.patches()).Reshape({grid.rows, grid.columns, c});
+  ops::ResizeBicubicAntialiased(
+      table.Slice(0, 1, table.dim(0)).Reshape({grid_side_, grid_side_, c}), patches);
+  return positions;
+}
+
+// x [frames * (kExtras + patches), channels]: class token, registers, patches; registers carry no
+// position.
+void ImageEncoder::Embed(const BlockContext& context, const TensorView& images,
+                         const TensorView& positions, const TensorView& x) const {
+  const int64_t frames = images.dim(0);
+  const int64_t patches = positions.dim(0) - 1;
+  const int64_t c = x.dim(1);
+  Arena& arena = context.ops.arena();
+  const Arena::Scope scope(arena);
+  const TensorView pixels = arena.Floats({patches, int64_t{3} * patch_size_ * patch_size_});
+  for (int64_t frame = 0; frame < frames; ++frame) {
+    const TensorView tokens =
+        x.Slice(0, frame * (kExtras + patches), (frame + 1) * (kExtras + patches));
+    float* first = tokens.data<float>();
+    for (int64_t i = 0; i < c; ++i) {
+      first[i] = class_token_.data<float>()[i] + positions.data<float>()[i];
+    }
+    std::copy_n(registers_.data<float>(), kRegisters * c, first + c);
+    ops::ExtractPatches(context.ops, images[frame], patch_size_, kMean, kDeviation, pixels);
+    const TensorView embedded = tokens.Slice(0, kExtras, kExtras + patches);
+    ops::Linear(context.ops, pixels, patch_projection_, ops::LinearEpilogue::kStore, embedded);
+    ops::AddRows(context.ops, positions.Slice(0, 1, 1 + patches), embedded);
+  }
+}
+
+void ImageEncoder::Forward(const BlockContext& context, const TensorView& images,
+                           const TensorView& positions, const TensorView& tokens) const {
+  const ops::Profile::Scope stage(context.profile, ops::Stage::kTokens);
+  const int64_t frames = images.dim(0);
+  const int64_t patches = positions.dim(0) - 1;
+  const int64_t per_frame = kExtras + patches;
+  const Arena::Scope scope(context.ops.arena());
+  const TensorView x = context.ops.arena().Floats({frames * per_frame, tokens.dim(1)});
+  Embed(context, images, positions, x);
+  for (const BlockWeights& block : blocks_) EncoderBlock(context, block, frames, x);
+  for (int64_t frame = 0; frame < frames; ++frame) {
+    ops::LayerNorm(context.ops, x.Slice(0, frame * per_frame + kExtras, (frame + 1) * per_frame),
+                   norm_.gamma.view(), norm_.beta.view(), norm_.eps,
+                   tokens.Slice(0, frame * patches, (frame + 1) * patches));
+  }
+}
+
+size_t ImageEncoder::WorkspaceBytes(const PatchGrid& grid, int64_t frames,
+                                    AttentionBackend attention, int threads) const {
+  const BlockShape& shape = blocks_.front().shape;
+  const int64_t per_frame = kExtras + grid.patches();
+  const int64_t pixels = int64_t{3} * patch_size_ * patch_size_;
+  const size_t embedding =
+      Arena::BytesFor(DType::kF32, grid.patches() * pixels) +
+      ops::LinearWorkspaceBytes(grid.patches(), pixels, shape.channels, storage_);
+  return Arena::BytesFor(DType::kF32, frames * per_frame * shape.channels) +
+         std::max(embedding, BlockWorkspaceBytes(shape, storage_, attention, threads,
+                                                 frames * per_frame, per_frame));
+}
+
+size_t ImageEncoder::bytes() const {
+  size_t total = patch_projection_.bytes() + class_token_.bytes() + registers_.bytes() +
+                 position_table_.bytes() + norm_.bytes();
+  for (const BlockWeights& block : blocks_) total += block.bytes();
+  return total;
+}
+
+}  // namespace lingbot
