@@ -30,14 +30,17 @@ class TensorSource {
   // Where it comes from, for messages: a path, or "generated weights, seed 7".
   virtual const std::string& name() const = 0;
 
-  // Elements of a tensor in row-major order, converted to float32, into `target` (elements() floats). Strides
-  // of the file are honoured. Memory mapped for the read is given back before returning.
-  // Throws kMissingTensor if there is no such tensor.
+  // Elements of a tensor in row-major order, converted to float32, into `target` (elements()
+  // floats). Strides of the file are honoured. Memory mapped for the read is given back before
+  // returning. Throws kMissingTensor if there is no such tensor.
   virtual void ReadFloats(const std::string& tensor, float* target) const = 0;
 
-  // The same into a new buffer after checking the shape. Throws kMissingTensor or kShapeMismatch, naming the
-  // tensor, the source, and the expected and actual shape.
+  // The same into a new buffer after checking the shape. Throws kMissingTensor or kShapeMismatch,
+  // naming the tensor, the source, and the expected and actual shape.
   Buffer Read(const std::string& tensor, const Shape& expected) const;
+
+  // Type and shape of a tensor. Throws kMissingTensor, naming the tensor and the source.
+  const TensorInfo& Find(const std::string& tensor) const;
 };
 
 }  // namespace lingbot
