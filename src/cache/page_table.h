@@ -28,6 +28,8 @@ struct CacheStats {
   int64_t last_page_len = 0;    // tokens in the last visible page
   int64_t retained_frames = 0;  // trajectory entries: frames whose special tokens are kept
   int64_t free_pages = 0;       // patch pages that hold no frame
+
+  friend bool operator==(const CacheStats&, const CacheStats&) = default;
 };
 
 // Where one token lies.
