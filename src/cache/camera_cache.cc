@@ -1,0 +1,117 @@
+#include "cache/camera_cache.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+#include "cache/checked_size.h"
+#include "cache/page_table.h"
+
+namespace lingbot {
+namespace {
+
+void CheckConfig(const CameraCacheConfig& config) {
+  if (config.passes == 0 && config.blocks == 0 && config.heads == 0 && config.head_dim == 0) return;
+  CheckPositive("camera passes", config.passes, 1 << 15);
+  CheckPositive("camera blocks", config.blocks, 1 << 15);
+  CheckPositive("camera heads", config.heads);
+  CheckPositive("camera head_dim", config.head_dim);
+}
+
+}  // namespace
+
+uint64_t CameraCache::EntryBytes(const CameraCacheConfig& config) {
+  CheckConfig(config);
+  return CheckedProduct("a camera entry", {config.passes, config.blocks, 2, config.heads,
+                                           config.head_dim, static_cast<int64_t>(sizeof(float))});
+}
+
+CameraCache::CameraCache(const CameraCacheConfig& config, int64_t max_entries, bool poison)
+    : config_(config), max_entries_(max_entries), poison_(poison) {
+  CheckPositive("max_entries", max_entries, int64_t{1} << 32);
+  entry_floats_ = config.heads * config.head_dim;
+  memory_ = LazyMemory(
+      CheckedProduct("the camera cache", {static_cast<int64_t>(EntryBytes(config)), max_entries}));
+  Poison(0, max_entries_);
+}
+
+int CameraCache::Index(int pass, int block) const {
+  Check(pass >= 0 && pass < config_.passes && block >= 0 && block < config_.blocks,
+        ErrorCode::kInternal, "pass {}, block {} of a camera cache of {} passes and {} blocks",
+        pass, block, config_.passes, config_.blocks);
+  return pass * config_.blocks + block;
+}
+
+float* CameraCache::Entry(int cache, int kv, int64_t entry) const {
+  const int64_t index = (int64_t{cache} * 2 + kv) * max_entries_ + entry;
+  return reinterpret_cast<float*>(memory_.data()) + index * entry_floats_;
+}
+
+void CameraCache::CheckInput(const char* name, const TensorView& input, int64_t first) const {
+  Check(input.raw() != nullptr && input.device() == Device::kCpu && input.dtype() == DType::kF32 &&
+            input.rank() == 3 && input.dim(1) == config_.heads &&
+            input.dim(2) == config_.head_dim && (config_.head_dim == 1 || input.stride(2) == 1),
+        ErrorCode::kInternal,
+        "the camera cache was given {} of shape {}, strides {}, {}; expected float32 [frames, {}, "
+        "{}] "
+        "on the CPU with contiguous channels",
+        name, input.shape().ToString(), input.strides().ToString(), NameOf(input.dtype()),
+        config_.heads, config_.head_dim);
+  Check(first >= 0 && input.dim(0) >= 1 && input.dim(0) <= max_entries_ - first,
+        ErrorCode::kInternal, "{} frames from entry {} do not fit a camera cache of {} entries",
+        input.dim(0), first, max_entries_);
+}
+
+void CameraCache::WriteOne(float* target, const TensorView& source) const {
+  for (int64_t frame = 0; frame < source.dim(0); ++frame) {
+    for (int64_t head = 0; head < config_.heads; ++head) {
+      const float* from = source.data<float>() + frame * source.stride(0) + head * source.stride(1);
+      target = std::copy_n(from, config_.head_dim, target);
+    }
+  }
+}
+
+void CameraCache::Write(int pass, int block, int64_t first, const TensorView& k,
+                        const TensorView& v) {
+  const int cache = Index(pass, block);
+  CheckInput("K", k, first);
+  CheckInput("V", v, first);
+  Check(k.dim(0) == v.dim(0), ErrorCode::kInternal,
+        "the camera cache was given K of {} frames but V of {}", k.dim(0), v.dim(0));
+  WriteOne(Entry(cache, 0, first), k);
+  WriteOne(Entry(cache, 1, first), v);
+}
+
+CameraKv CameraCache::View(int pass, int block, int64_t entries) const {
+  const int cache = Index(pass, block);
+  Check(entries >= 0 && entries <= max_entries_, ErrorCode::kInternal,
+        "{} entries of a camera cache of {}", entries, max_entries_);
+  const Shape shape{entries, config_.heads, config_.head_dim};
+  return {TensorView(Entry(cache, 0, 0), DType::kF32, shape),
+          TensorView(Entry(cache, 1, 0), DType::kF32, shape)};
+}
+
+void CameraCache::Compact(std::span<const int64_t> dropped, int64_t entries) noexcept {
+  for (int cache = 0; cache < caches(); ++cache) {
+    for (int kv = 0; kv < 2; ++kv) {
+      ForEachMove(dropped, entries, [&](int64_t from, int64_t to) {
+        std::copy_n(Entry(cache, kv, from), entry_floats_, Entry(cache, kv, to));
+      });
+    }
+  }
+  const int64_t left = static_cast<int64_t>(dropped.size());
+  Poison(entries - left, left);
+}
+
+void CameraCache::Poison(int64_t first, int64_t count) noexcept {
+  if (!poison_ || count == 0) return;
+  const size_t bytes = static_cast<size_t>(count * entry_floats_) * sizeof(float);
+  for (int cache = 0; cache < caches(); ++cache) {
+    for (int kv = 0; kv < 2; ++kv) {
+      // All ones is a NaN.
+      std::memset(Entry(cache, kv, first), 0xFF, bytes);
+    }
+  }
+}
+
+}  // namespace lingbot

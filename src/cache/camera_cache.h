@@ -1,0 +1,71 @@
+#ifndef LINGBOT_CACHE_CAMERA_CACHE_H_
+#define LINGBOT_CACHE_CAMERA_CACHE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/system_memory.h"
+#include "tensor/tensor_view.h"
+
+namespace lingbot {
+
+// Sizes of the camera head's trunk; all zero where no camera head is cached.
+struct CameraCacheConfig {
+  int passes = 0;  // refinement passes
+  int blocks = 0;  // trunk blocks of one pass
+  int64_t heads = 0;
+  int64_t head_dim = 0;
+};
+
+// K and V of one camera cache, both [entries, heads, head_dim] float32, contiguous.
+struct CameraKv {
+  TensorView k;
+  TensorView v;
+};
+
+// The camera head's memory: one camera token of every retained frame, for each pass and trunk block
+// separately, float32. Which entries are in use is the page table's business: entry i here belongs
+// to the same frame as entry i of the special stream. Memory is [passes, blocks, 2, max_entries,
+// heads, head_dim], spent where it is written; with `poison`, whatever holds no entry is NaN.
+class CameraCache {
+ public:
+  // Throws kInvalidArgument on sizes that are neither all zero nor all positive, or too large for
+  // 64 bits.
+  CameraCache(const CameraCacheConfig& config, int64_t max_entries, bool poison);
+
+  // Bytes of one entry in all caches.
+  static uint64_t EntryBytes(const CameraCacheConfig& config);
+
+  // Writes k, v [frames, heads, head_dim] (float32, channels contiguous, other strides free) as
+  // entries `first` and following. Throws kInternal if anything does not fit.
+  void Write(int pass, int block, int64_t first, const TensorView& k, const TensorView& v);
+  CameraKv View(int pass, int block, int64_t entries) const;
+
+  // Closes the ranks of `entries` entries in every cache after `dropped` (ascending) have left.
+  void Compact(std::span<const int64_t> dropped, int64_t entries) noexcept;
+  // In poison mode fills entries with NaN in every cache; otherwise does nothing.
+  void Poison(int64_t first, int64_t count) noexcept;
+
+  // Position of a pass's block in per-cache lists; throws kInternal outside the configuration.
+  int Index(int pass, int block) const;
+  int caches() const { return config_.passes * config_.blocks; }
+
+  // All memory, for comparison in tests.
+  std::span<const std::byte> bytes() const { return {memory_.data(), memory_.size()}; }
+
+ private:
+  float* Entry(int cache, int kv, int64_t entry) const;
+  void WriteOne(float* target, const TensorView& source) const;
+  void CheckInput(const char* name, const TensorView& input, int64_t first) const;
+
+  CameraCacheConfig config_;
+  int64_t max_entries_;
+  bool poison_;
+  int64_t entry_floats_ = 0;
+  LazyMemory memory_;
+};
+
+}  // namespace lingbot
+
+#endif  // LINGBOT_CACHE_CAMERA_CACHE_H_
