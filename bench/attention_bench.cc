@@ -3,7 +3,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include <cstring>
+#include <algorithm>
 #include <random>
 #include <string>
 #include <vector>
@@ -71,12 +71,12 @@ Buffer RandomBuffer(DType dtype, const Shape& shape) {
   Buffer buffer(dtype, shape);
   std::minstd_rand generator(1);
   std::uniform_real_distribution<float> uniform(-1.7f, 1.7f);
-  for (int64_t i = 0; i < shape.elements(); ++i) {
-    if (dtype == DType::kF32) {
-      buffer.data<float>()[i] = uniform(generator);
-    } else {
-      buffer.data<BFloat16>()[i] = ToBFloat16(uniform(generator));
-    }
+  std::vector<float> values(shape.elements());
+  for (float& value : values) value = uniform(generator);
+  if (dtype == DType::kF32) {
+    std::ranges::copy(values, buffer.data<float>());
+  } else {
+    std::ranges::transform(values, buffer.data<BFloat16>(), ToBFloat16);
   }
   return buffer;
 }

@@ -27,7 +27,7 @@ namespace lingbot::ops {
 
 // Most query rows of one work item. More rows share the conversion of a tile; their operands still
 // fit the second-level cache.
-constexpr int64_t kBlockRows = 192;
+constexpr int64_t kBlockRows = 816;
 // Query rows that lie side by side in one panel: three vectors, of at most 16 lanes.
 constexpr int64_t kPanelVectors = 3;
 constexpr int64_t kMaxLanes = 16;
