@@ -19,6 +19,7 @@
 #include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
+#include "ops/cpu/attention_rows-inl.h"
 #include "ops/cpu/exp2-inl.h"
 
 #ifndef LINGBOT_OPS_CPU_ATTENTION_TILED_ONCE_
@@ -81,14 +82,6 @@ constexpr int kProductRows = 4;
 
 HWY_INLINE int64_t PanelRows() { return kPanelVectors * static_cast<int64_t>(hn::Lanes(Floats())); }
 
-HWY_INLINE Vector LoadAsFloat(const float* source) { return hn::LoadU(Floats(), source); }
-HWY_INLINE Vector LoadAsFloat(const uint16_t* source) {
-  const Floats d;
-  const hn::RebindToUnsigned<Floats> du;
-  const hn::Rebind<uint16_t, Floats> du16;
-  return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(du, hn::LoadU(du16, source))));
-}
-
 // [tokens, dim], rows `token_stride` elements apart, to contiguous float32.
 template <typename T>
 HWY_INLINE void ConvertRows(const std::byte* source, int64_t token_stride, int64_t tokens,
@@ -98,7 +91,7 @@ HWY_INLINE void ConvertRows(const std::byte* source, int64_t token_stride, int64
   const T* row = reinterpret_cast<const T*>(source);
   for (int64_t token = 0; token < tokens; ++token, row += token_stride, target += dim) {
     int64_t c = 0;
-    for (; c + lanes <= dim; c += lanes) hn::StoreU(LoadAsFloat(row + c), d, target + c);
+    for (; c + lanes <= dim; c += lanes) hn::StoreU(LoadAsFloat(d, row + c), d, target + c);
     for (; c < dim; ++c) {
       if constexpr (sizeof(T) == 2) {
         target[c] = ToFloat(BFloat16{row[c]});
@@ -247,6 +240,26 @@ void AttendPanel(const TiledScratch& scratch, int64_t panel, int64_t rows_left, 
   Panel<1>::Attend(scratch, panel, tokens, dim);
 }
 
+// Rows are asked for ahead of use, because the processor cannot foresee them: a head's channels are
+// a small part of a token's.
+constexpr int64_t kRowsAhead = 4;
+
+HWY_INLINE void PrefetchRow(const void* row, int64_t bytes) {
+  for (int64_t line = 0; line < bytes; line += 64) {
+    hwy::Prefetch(static_cast<const std::byte*>(row) + line);
+  }
+}
+
+// Rows [begin, end) of K and V of a tile.
+HWY_INLINE void PrefetchTile(const AttentionProblem& problem, const KvTile& tile, int64_t begin,
+                             int64_t end) {
+  const int64_t element = static_cast<int64_t>(SizeOf(problem.k.dtype));
+  for (int64_t token = begin; token < std::min(end, tile.tokens); ++token) {
+    PrefetchRow(tile.k + token * problem.k.token_stride * element, problem.head_dim * element);
+    PrefetchRow(tile.v + token * problem.v.token_stride * element, problem.head_dim * element);
+  }
+}
+
 // Scaled so that the exponential of a score is a power of two.
 void PackQueries(const AttentionProblem& problem, const RowBlock& block,
                  const TiledScratch& scratch) {
@@ -257,6 +270,9 @@ void PackQueries(const AttentionProblem& problem, const RowBlock& block,
     const int64_t width = PanelWidth(block.rows - first);
     float* panel = scratch.queries + first * dim;
     for (int64_t row = 0; row < width; ++row) {
+      const int64_t ahead = block.first_row + first + row + kRowsAhead;
+      if (ahead < problem.tokens)
+        PrefetchRow(problem.Query(ahead, block.head), dim * sizeof(float));
       const bool padding = first + row >= block.rows;
       const float* query =
           padding ? nullptr : problem.Query(block.first_row + first + row, block.head);
@@ -276,20 +292,6 @@ void UnpackSums(const AttentionProblem& problem, const RowBlock& block,
     const float inverse = 1.0f / scratch.weight_sums[row];
     float* out = problem.Out(block.first_row + row, block.head);
     for (int64_t c = 0; c < dim; ++c) out[c] = sums[c * width] * inverse;
-  }
-}
-
-// Asks for rows [begin, end) of the tile that comes next, which the processor cannot foresee: a
-// head's channels are a small part of a token's.
-HWY_INLINE void PrefetchTile(const AttentionProblem& problem, const KvTile& tile, int64_t begin,
-                             int64_t end) {
-  const int64_t element = static_cast<int64_t>(SizeOf(problem.k.dtype));
-  const int64_t bytes = problem.head_dim * element;
-  for (int64_t token = begin; token < std::min(end, tile.tokens); ++token) {
-    for (int64_t line = 0; line < bytes; line += 64) {
-      hwy::Prefetch(tile.k + token * problem.k.token_stride * element + line);
-      hwy::Prefetch(tile.v + token * problem.v.token_stride * element + line);
-    }
   }
 }
 
@@ -330,6 +332,7 @@ namespace {
 
 HWY_EXPORT(AttendBlock);
 HWY_EXPORT(PanelRowsOfTarget);
+HWY_EXPORT(AttendFewRows);
 
 // Rows per work item, whole panels: as many as allowed, but several items a thread while there are
 // rows to share.
@@ -342,11 +345,8 @@ int64_t BlockRows(int64_t tokens, int64_t heads, int threads) {
   return std::max<int64_t>(panels, 1) * panel_rows;
 }
 
-}  // namespace
-
-void TiledAttention(Context& context, const AttentionProblem& problem) {
-  context.cpu().last_attention = AttentionBackend::kCpu;
-  const Arena::Scope scope(context.arena());
+// Blocks of rows, each of one head.
+void AttendInBlocks(Context& context, const AttentionProblem& problem) {
   const ThreadTeam& team = context.team();
   const int64_t slice = TiledScratch::Floats(problem.head_dim);
   float* memory = context.arena().Floats({team.size(), slice}).data<float>();
@@ -361,8 +361,32 @@ void TiledAttention(Context& context, const AttentionProblem& problem) {
   });
 }
 
-size_t TiledAttentionBytes(int threads, int64_t, int64_t, int64_t head_dim) {
-  return Arena::BytesFor(DType::kF32, threads * TiledScratch::Floats(head_dim));
+// Groups of neighbouring heads, so that what is read of a token is one long stretch.
+void AttendByHeads(Context& context, const AttentionProblem& problem) {
+  const int64_t state = FewRowsState::Floats(problem.head_dim);
+  float* memory = context.arena().Floats({problem.heads, problem.tokens, state}).data<float>();
+  const int64_t group = std::max<int64_t>(1, problem.heads / (2 * context.team().size()));
+  context.team().ForEach((problem.heads + group - 1) / group, [&](int64_t item) {
+    const int64_t first = item * group;
+    HWY_DYNAMIC_DISPATCH(AttendFewRows)
+    (problem, first, std::min(first + group, problem.heads), memory);
+  });
+}
+
+}  // namespace
+
+void TiledAttention(Context& context, const AttentionProblem& problem) {
+  context.cpu().last_attention = AttentionBackend::kCpu;
+  const Arena::Scope scope(context.arena());
+  if (problem.tokens <= kFewRows) return AttendByHeads(context, problem);
+  AttendInBlocks(context, problem);
+}
+
+size_t TiledAttentionBytes(int threads, int64_t tokens, int64_t heads, int64_t head_dim) {
+  const size_t few = Arena::BytesFor(
+      DType::kF32, heads * std::min(tokens, kFewRows) * FewRowsState::Floats(head_dim));
+  if (tokens <= kFewRows) return few;
+  return std::max(few, Arena::BytesFor(DType::kF32, threads * TiledScratch::Floats(head_dim)));
 }
 
 }  // namespace lingbot::ops

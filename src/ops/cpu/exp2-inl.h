@@ -22,8 +22,9 @@ template <class D, class V = hwy::HWY_NAMESPACE::Vec<D>>
 HWY_INLINE V Exp2(D d, V x) {
   namespace hn = hwy::HWY_NAMESPACE;
   const hn::RebindToSigned<D> di;
-  // x as the second operand: the x86 maximum returns that one if either is NaN.
-  x = hn::Max(hn::Set(d, -125.0f), x);
+  // Not Max, which drops NaN on some processors.
+  const V low = hn::Set(d, -125.0f);
+  x = hn::IfThenElse(hn::Lt(x, low), low, x);
   const V magic = hn::Set(d, 12582912.0f + 127.0f);
   const V shifted = hn::Add(x, magic);
   const V f = hn::Sub(x, hn::Sub(shifted, magic));
