@@ -1,0 +1,159 @@
+#include "ops/attention.h"
+
+#include "base/check.h"
+#include "ops/cpu/attention_problem.h"
+#include "ops/cpu/attention_sdpa.h"
+#include "ops/cpu/attention_tiled.h"
+#include "ops/cpu/reference/attention.h"
+#include "ops/cpu/state.h"
+
+namespace lingbot::ops {
+namespace {
+
+void CheckHeadTensor(const char* name, const TensorView& view, int64_t heads, int64_t head_dim) {
+  Check(view.rank() == 3 && view.dim(1) == heads && view.dim(2) == head_dim, ErrorCode::kInternal,
+        "attention: {} has shape {}, expected [tokens, {}, {}]", name, view.shape().ToString(),
+        heads, head_dim);
+  Check(view.stride(2) == 1, ErrorCode::kInternal,
+        "attention: the channels of {} must be contiguous; their stride is {}", name,
+        view.stride(2));
+  Check(view.device() == Device::kCpu && view.raw() != nullptr, ErrorCode::kInternal,
+        "attention: {} has no memory on the CPU", name);
+}
+
+AttentionProblem QueriesOf(const TensorView& q, const TensorView& out) {
+  Check(q.rank() == 3 && q.dim(0) >= 0 && q.dim(1) >= 1 && q.dim(2) >= kHeadDimStep &&
+            q.dim(2) <= kMaxHeadDim && q.dim(2) % kHeadDimStep == 0,
+        ErrorCode::kInternal,
+        "attention: q has shape {}, expected [tokens, heads, head_dim] with a head_dim that is a "
+        "multiple of {} up to {}",
+        q.shape().ToString(), kHeadDimStep, kMaxHeadDim);
+  CheckHeadTensor("q", q, q.dim(1), q.dim(2));
+  CheckHeadTensor("out", out, q.dim(1), q.dim(2));
+  Check(out.dim(0) == q.dim(0), ErrorCode::kInternal, "attention: out has {} tokens, q has {}",
+        out.dim(0), q.dim(0));
+  AttentionProblem problem;
+  problem.q = q.data<float>();
+  problem.q_token_stride = q.stride(0);
+  problem.q_head_stride = q.stride(1);
+  problem.out = out.data<float>();
+  problem.out_token_stride = out.stride(0);
+  problem.out_head_stride = out.stride(1);
+  problem.tokens = q.dim(0);
+  problem.heads = q.dim(1);
+  problem.head_dim = q.dim(2);
+  return problem;
+}
+
+void CheckKvType(DType dtype) {
+  Check(dtype == DType::kF32 || dtype == DType::kBF16, ErrorCode::kInternal,
+        "attention: k and v are {}, expected float32 or bfloat16", NameOf(dtype));
+}
+
+KvPlane PlaneOf(const TensorView& view) {
+  return {.data = static_cast<const std::byte*>(view.raw()),
+          .dtype = view.dtype(),
+          .run_stride = 0,
+          .token_stride = view.stride(0),
+          .head_stride = view.stride(1)};
+}
+
+KvPlane PlaneOf(const PagedKvView& kv, const void* data) {
+  return {.data = static_cast<const std::byte*>(data),
+          .dtype = kv.dtype,
+          .run_stride = kv.page_stride,
+          .token_stride = kv.token_stride,
+          .head_stride = kv.head_stride};
+}
+
+void CheckPages(const PagedKvView& kv) {
+  Check(kv.k != nullptr && kv.v != nullptr && !kv.pages.empty(), ErrorCode::kInternal,
+        "attention: no kv token is visible ({} pages)", kv.pages.size());
+  Check(kv.page_size >= 1 && kv.last_page_len >= 1 && kv.last_page_len <= kv.page_size,
+        ErrorCode::kInternal,
+        "attention: the last page holds {} tokens, expected 1 to the page size of {}",
+        kv.last_page_len, kv.page_size);
+  for (const int32_t page : kv.pages) {
+    Check(page >= 0, ErrorCode::kInternal, "attention: page {} in the page table", page);
+  }
+}
+
+void Dispatch(Context& context, AttentionBackend backend, const AttentionProblem& problem) {
+  switch (ResolveAttentionBackend(backend)) {
+    case AttentionBackend::kReference:
+      return reference::Attention(context, problem);
+    case AttentionBackend::kSdpa:
+      return GatheredAttention(context, problem);
+    case AttentionBackend::kCpu:
+      return TiledAttention(context, problem);
+    case AttentionBackend::kAuto:
+      break;
+  }
+  Fail(ErrorCode::kInternal, "attention: unknown back end {}", static_cast<int>(backend));
+}
+
+}  // namespace
+
+void DenseAttention(Context& context, AttentionBackend backend, const TensorView& q,
+                    const TensorView& k, const TensorView& v, const TensorView& out) {
+  AttentionProblem problem = QueriesOf(q, out);
+  CheckHeadTensor("k", k, problem.heads, problem.head_dim);
+  CheckHeadTensor("v", v, problem.heads, problem.head_dim);
+  CheckKvType(k.dtype());
+  Check(k.dtype() == v.dtype() && k.dim(0) == v.dim(0) && k.dim(0) >= 1, ErrorCode::kInternal,
+        "attention: k has shape {} of {}, v has {} of {}; expected the same, with at least one "
+        "token",
+        k.shape().ToString(), NameOf(k.dtype()), v.shape().ToString(), NameOf(v.dtype()));
+  problem.k = PlaneOf(k);
+  problem.v = PlaneOf(v);
+  problem.run_tokens = k.dim(0);
+  problem.last_run_tokens = k.dim(0);
+  Dispatch(context, backend, problem);
+}
+
+void PagedAttention(Context& context, AttentionBackend backend, const TensorView& q,
+                    const PagedKvView& kv, const TensorView& out) {
+  AttentionProblem problem = QueriesOf(q, out);
+  CheckPages(kv);
+  CheckKvType(kv.dtype);
+  problem.k = PlaneOf(kv, kv.k);
+  problem.v = PlaneOf(kv, kv.v);
+  problem.pages = kv.pages;
+  problem.run_tokens = kv.page_size;
+  problem.last_run_tokens = kv.last_page_len;
+  Dispatch(context, backend, problem);
+}
+
+AttentionBackend ResolveAttentionBackend(AttentionBackend wanted) {
+  return wanted == AttentionBackend::kAuto ? AttentionBackend::kCpu : wanted;
+}
+
+const char* NameOf(AttentionBackend backend) {
+  switch (backend) {
+    case AttentionBackend::kAuto:
+      return "auto";
+    case AttentionBackend::kReference:
+      return "reference";
+    case AttentionBackend::kCpu:
+      return "cpu";
+    case AttentionBackend::kSdpa:
+      return "sdpa";
+  }
+  return "unknown";
+}
+
+size_t AttentionWorkspaceBytes(AttentionBackend backend, int threads, int64_t tokens,
+                               int64_t kv_tokens, int64_t heads, int64_t head_dim) {
+  switch (ResolveAttentionBackend(backend)) {
+    case AttentionBackend::kReference:
+      return reference::AttentionBytes(threads, kv_tokens, head_dim);
+    case AttentionBackend::kSdpa:
+      return GatheredAttentionBytes(tokens, kv_tokens, head_dim);
+    default:
+      return TiledAttentionBytes(threads, tokens, heads, head_dim);
+  }
+}
+
+AttentionBackend LastAttentionBackend(Context& context) { return context.cpu().last_attention; }
+
+}  // namespace lingbot::ops
