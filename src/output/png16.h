@@ -1,0 +1,23 @@
+#ifndef LINGBOT_OUTPUT_PNG16_H_
+#define LINGBOT_OUTPUT_PNG16_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace lingbot {
+
+struct PngText {
+  std::string key;    // 1 to 79 ASCII characters
+  std::string value;  // ASCII
+};
+
+// Encodes a 16-bit grey PNG with text chunks in memory. Throws kShapeMismatch, kInternal (libpng's
+// message).
+std::vector<std::byte> EncodePng16(std::span<const uint16_t> values, int height, int width,
+                                   std::span<const PngText> texts);
+
+}  // namespace lingbot
+
+#endif  // LINGBOT_OUTPUT_PNG16_H_

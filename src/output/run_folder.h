@@ -1,0 +1,35 @@
+#ifndef LINGBOT_OUTPUT_RUN_FOLDER_H_
+#define LINGBOT_OUTPUT_RUN_FOLDER_H_
+
+#include <cstdint>
+#include <filesystem>
+
+namespace lingbot {
+
+inline constexpr char kRunFormat[] = "lingbot-map run";  // "format" of manifest.json
+inline constexpr char kManifestName[] = "manifest.json";
+inline constexpr char kFramesName[] = "frames.jsonl";
+inline constexpr char kTrajectoryName[] = "trajectory_tum.txt";
+inline constexpr char kPlyName[] = "points.ply";
+inline constexpr char kDepthFolder[] = "depth";
+inline constexpr char kConfidenceFolder[] = "confidence";
+
+// Creates a folder and those above it. Throws kFileUnwritable with path and reason.
+void CreateFolder(const std::filesystem::path& folder);
+
+// True if the folder holds the manifest of an earlier run, finished or not.
+bool IsRunFolder(const std::filesystem::path& folder);
+
+// Makes `folder` ready for a new run: creates it if need be, and removes what an earlier run left,
+// so that files of two runs never mix; other files stay. Throws kFileUnwritable if it is not empty
+// and no earlier run's, unless `overwrite`, or if it is a file, or cannot be written.
+void PrepareRunFolder(const std::filesystem::path& folder, bool overwrite);
+
+// Opens what a finished run claims: every line of frames.jsonl names files that exist and are not
+// empty, and there are `frames` lines. Memory does not depend on the run's length. Throws
+// kFileUnwritable.
+void CheckRunFiles(const std::filesystem::path& folder, int64_t frames);
+
+}  // namespace lingbot
+
+#endif  // LINGBOT_OUTPUT_RUN_FOLDER_H_

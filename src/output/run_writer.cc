@@ -1,0 +1,191 @@
+#include "output/run_writer.h"
+
+#include <cmath>
+#include <utility>
+
+#include "base/check.h"
+#include "output/ply.h"
+#include "output/run_folder.h"
+
+namespace lingbot {
+namespace {
+
+// A cloud whose memory is not bigger than this takes it at the start if the stream's length is
+// unknown, so that memory does not grow with the stream.
+constexpr int64_t kReserveUnasked = 5'000'000;
+
+std::vector<std::string> PlyComments() {
+  return {
+      "lingbot-map.cpp " LINGBOT_VERSION,
+      "world coordinates, OpenCV axes: x right, y down, z forward",
+      "poses of this run are world_from_camera (camera-to-world)",
+      "scale is relative, not metres",
+  };
+}
+
+bool IsPositive(const FrameRecord& record) { return record.height > 0 && record.width > 0; }
+
+}  // namespace
+
+RunWriter::RunWriter(std::filesystem::path folder, const OutputOptions& options,
+                     const RunInfo& info)
+    : folder_(std::move(folder)), options_(options), manifest_(ManifestHead(info)) {
+  if (options.ply) cloud_.emplace(options.cloud);  // bad options before the folder is touched
+  PrepareRunFolder(folder_, options.overwrite);
+  WriteManifest();
+  files_.emplace(folder_, options.frames);
+  if (options.trajectory) trajectory_.emplace(folder_ / kTrajectoryName);
+  frames_.emplace(folder_ / kFramesName);
+}
+
+void RunWriter::CheckRecord(const FrameRecord& record) const {
+  Check(!finished_, ErrorCode::kInvalidArgument, "frame {} was added after the run was finished",
+        record.index);
+  Check(record.index > last_index_, ErrorCode::kInvalidArgument,
+        "frame {} was added after frame {}; indices must grow from 0 on", record.index,
+        last_index_);
+  Check(std::isfinite(record.timestamp), ErrorCode::kInvalidArgument,
+        "the timestamp of frame {} ({}) is not a finite number", record.index, record.source_name);
+  const size_t pixels = IsPositive(record)
+                            ? static_cast<size_t>(record.height) * static_cast<size_t>(record.width)
+                            : 0;
+  const size_t colors = options_.ply || !record.rgb.empty() ? 3 * pixels : 0;
+  Check(pixels > 0 && record.depth.size() == pixels && record.confidence.size() == pixels &&
+            record.rgb.size() == colors,
+        ErrorCode::kShapeMismatch,
+        "frame {} ({}) of {}x{} pixels comes with {} depths, {} confidences and {} colour values",
+        record.index, record.source_name, record.width, record.height, record.depth.size(),
+        record.confidence.size(), record.rgb.size());
+}
+
+void RunWriter::ReserveCloud(const FrameRecord& record) {
+  const int64_t pixels = int64_t{record.height} * record.width;
+  const int64_t capacity = cloud_->capacity();
+  if (options_.expected_frames > 0) {
+    const bool all = options_.expected_frames > capacity / pixels;
+    cloud_->Reserve(all ? capacity : options_.expected_frames * pixels);
+  } else if (capacity <= kReserveUnasked) {
+    cloud_->Reserve(capacity);
+  }
+}
+
+void RunWriter::AppendRecords(const FrameRecord& record, const WrittenFrame& written) {
+  if (trajectory_ && !trajectory_->Append(record.timestamp, record.pose)) ++unplaced_frames_;
+  frames_->Append(JsonText(FrameJson(record, written), -1));
+  if (written.saturated_depths > 0) ++saturated_frames_;
+  if (record.keyframe) ++keyframe_count_;
+  ++frame_count_;
+  last_index_ = record.index;
+}
+
+void RunWriter::AddFrame(const FrameRecord& record) {
+  CheckRecord(record);
+  const WrittenFrame written = files_->Write(record);
+  AppendRecords(record, written);
+  if (cloud_) {
+    if (frame_count_ == 1) ReserveCloud(record);
+    cloud_->Add({record.height, record.width, record.depth, record.confidence, record.rgb,
+                 record.pose, IntrinsicsOf(record.pose, record.height, record.width)});
+  }
+  if (frame_count_ == 1) {
+    const nlohmann::ordered_json first = FrameJson(record, written);
+    manifest_["first_frame"] = {{"intrinsics_resized", first["intrinsics_resized"]},
+                                {"intrinsics_original", first["intrinsics_original"]},
+                                {"mapping", first["mapping"]}};
+  }
+  if (frame_count_ == 1 || (!depth_unit_noted_ && files_->depth_png_unit())) WriteManifest();
+}
+
+void RunWriter::WriteManifest() {
+  if (files_ && options_.frames.depth_png) {
+    const auto unit = files_->depth_png_unit();
+    manifest_["depth_png"] = {
+        {"unit", unit ? nlohmann::ordered_json(*unit) : nullptr},
+        {"meaning", "depth = value * unit; 0 = no valid depth; 65535 = so far or farther"}};
+    depth_unit_noted_ = unit.has_value();
+  }
+  WriteFile(folder_ / kManifestName, JsonText(manifest_, 2) + "\n");
+}
+
+void RunWriter::WriteCloud(RunReport* report) {
+  const PointCloud cloud = cloud_->Build();
+  report->points = cloud.report.points;
+  report->cloud_problem = cloud.problem;
+  report->warnings = Warnings(&cloud.report);
+  manifest_["cloud"] = PointCloudJson(options_.cloud, cloud.report, cloud.problem);
+  if (cloud.problem.empty()) {
+    WritePly(folder_ / kPlyName, cloud.points, PlyComments());
+    manifest_["cloud"]["file"] = kPlyName;
+  }
+}
+
+std::vector<std::string> RunWriter::Warnings(const PointCloudReport* cloud) const {
+  std::vector<std::string> warnings;
+  if (unplaced_frames_ > 0) {
+    warnings.push_back(
+        fmt::format("{} of {} frames have a pose that is not finite and are missing in {}",
+                    unplaced_frames_, frame_count_, kTrajectoryName));
+  }
+  if (saturated_frames_ > 0) {
+    warnings.push_back(fmt::format(
+        "the 16-bit depth images of {} of {} frames are clipped at {:.6g}; the exact depths are in "
+        "the NPY "
+        "files, or set a larger unit",
+        saturated_frames_, frame_count_, 65535.0 * files_->depth_png_unit().value_or(0.0)));
+  }
+  if (cloud != nullptr && cloud->frames_without_camera > 0) {
+    warnings.push_back(
+        fmt::format("{} of {} frames gave no points: their pose is not finite or their field of "
+                    "view is 0 (infinite focal "
+                    "length)",
+                    cloud->frames_without_camera, cloud->frames));
+  }
+  if (cloud != nullptr && cloud->frames_with_odd_camera > 0) {
+    warnings.push_back(fmt::format(
+        "{} of {} frames have a field of view outside (0, 180) degrees: their points mean nothing",
+        cloud->frames_with_odd_camera, cloud->frames));
+  }
+  return warnings;
+}
+
+RunReport RunWriter::Finish(const RunSummary& summary) {
+  Check(!finished_, ErrorCode::kInvalidArgument, "the run in {} was finished twice",
+        folder_.string());
+  RunReport report;
+  report.frames = frame_count_;
+  report.keyframes = keyframe_count_;
+  if (cloud_) {
+    WriteCloud(&report);
+  } else {
+    report.warnings = Warnings(nullptr);
+  }
+  frames_->Verify();
+  if (trajectory_) trajectory_->Verify();
+  CheckRunFiles(folder_, frame_count_);
+  manifest_["frames"] = frame_count_;
+  manifest_["keyframes"] = keyframe_count_;
+  manifest_["frame_records"] = kFramesName;
+  if (trajectory_) manifest_["trajectory"] = kTrajectoryName;
+  if (!summary.timings.is_null()) manifest_["timings"] = summary.timings;
+  if (!summary.windows.is_null()) manifest_["windows"] = summary.windows;
+  manifest_["warnings"] = report.warnings;
+  manifest_["status"] = "complete";
+  WriteManifest();
+  Check(IsRunFolder(folder_), ErrorCode::kFileUnwritable, "{} was written but cannot be read back",
+        (folder_ / kManifestName).string());
+  finished_ = true;
+  return report;
+}
+
+void RunWriter::RecordFailure(const std::string& message) noexcept {
+  try {
+    manifest_["frames"] = frame_count_;
+    manifest_["status"] = "failed";
+    manifest_["error"] = message;
+    WriteManifest();
+  } catch (const std::exception&) {
+    // The disk may be what failed; "running" stays in the manifest then.
+  }
+}
+
+}  // namespace lingbot

@@ -1,0 +1,97 @@
+#ifndef LINGBOT_OUTPUT_RUN_WRITER_H_
+#define LINGBOT_OUTPUT_RUN_WRITER_H_
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "geometry/point_cloud.h"
+#include "output/frame_files.h"
+#include "output/frame_record.h"
+#include "output/manifest.h"
+#include "output/output_file.h"
+#include "output/trajectory.h"
+
+namespace lingbot {
+
+struct OutputOptions {
+  FrameFileOptions frames;
+  bool trajectory = true;  // trajectory_tum.txt
+  bool ply = true;         // points.ply
+  PointCloudOptions cloud;
+  bool overwrite = false;  // also write into a folder that holds other things than an earlier run
+  int64_t expected_frames = 0;  // 0 = unknown; lets the cloud's memory be taken at the first frame
+};
+
+// What is known only at the end of a run; copied into manifest.json. null entries are left out.
+struct RunSummary {
+  nlohmann::ordered_json timings;
+  nlohmann::ordered_json windows;  // windowed mode: scale and transform of every window
+};
+
+struct RunReport {
+  int64_t frames = 0;
+  int64_t keyframes = 0;
+  int64_t points = 0;
+  std::string
+      cloud_problem;  // not empty: a cloud was asked for and has no points; no PLY was written
+  std::vector<std::string> warnings;
+};
+
+// Writes the results of a run into a folder as they come:
+//   manifest.json       from the start, with "status": "running", "failed" or "complete"
+//   frames.jsonl        one record per frame, appended after the frame's other files
+//   trajectory_tum.txt  one line per frame
+//   depth/NNNNNN.png, depth/NNNNNN.npy, confidence/NNNNNN.npy
+//   points.ply          at the end
+// A process killed at any moment leaves valid files: per-frame files and the manifest appear by
+// renaming, lines are appended whole. All failures throw kFileUnwritable and leave what was written
+// before.
+class RunWriter {
+ public:
+  // Prepares the folder (PrepareRunFolder). Throws kFileUnwritable, kInvalidArgument.
+  RunWriter(std::filesystem::path folder, const OutputOptions& options, const RunInfo& info);
+
+  // Throws kFileUnwritable; kShapeMismatch or kInvalidArgument for a record that contradicts itself
+  // or whose index does not grow (then nothing was written).
+  void AddFrame(const FrameRecord& record);
+
+  // Writes the cloud and the final manifest, then checks every file on the disk. To be called once,
+  // after which no frame may follow.
+  RunReport Finish(const RunSummary& summary);
+
+  // Notes in the manifest that the run ended with an error. Never throws: the error being handled
+  // matters more than the note.
+  void RecordFailure(const std::string& message) noexcept;
+
+  const std::filesystem::path& folder() const { return folder_; }
+
+ private:
+  void CheckRecord(const FrameRecord& record) const;
+  void ReserveCloud(const FrameRecord& record);
+  void AppendRecords(const FrameRecord& record, const WrittenFrame& written);
+  void WriteManifest();
+  void WriteCloud(RunReport* report);
+  std::vector<std::string> Warnings(const PointCloudReport* cloud) const;
+
+  std::filesystem::path folder_;
+  OutputOptions options_;
+  nlohmann::ordered_json manifest_;
+  std::optional<FrameFiles> files_;
+  std::optional<LineFile> frames_;
+  std::optional<TumTrajectory> trajectory_;
+  std::optional<PointCloudBuilder> cloud_;
+  bool finished_ = false;
+  int64_t last_index_ = -1;
+  int64_t frame_count_ = 0;
+  int64_t keyframe_count_ = 0;
+  int64_t unplaced_frames_ = 0;    // pose not finite
+  int64_t saturated_frames_ = 0;   // depth image clipped
+  bool depth_unit_noted_ = false;  // in the manifest on the disk
+};
+
+}  // namespace lingbot
+
+#endif  // LINGBOT_OUTPUT_RUN_WRITER_H_
