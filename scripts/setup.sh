@@ -71,6 +71,8 @@ apt_get() {
 }
 
 check_can_install() {
+  set -- "${@#\?}"
+  set -- "${@%%|*}"
   if ! command -v apt-get >/dev/null; then
     echo "setup: this system has no apt-get; install the equivalents of: $*" >&2
     echo "setup: then call with --no-apt" >&2
@@ -85,7 +87,7 @@ check_can_install() {
 
 install_packages() {
   local spec name names=() unknown=()
-  check_can_install "${@#\?}"
+  check_can_install "$@"
   retry 4 apt_get update || echo "setup: apt-get update failed; going on with the lists at hand" >&2
   for spec in "$@"; do
     if name=$(candidate "${spec#\?}"); then

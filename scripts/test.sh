@@ -85,29 +85,6 @@ asan_tests() {
   ctest --preset asan --parallel "$jobs" --no-tests=error --label-exclude 'slow|consumer|style'
 }
 
-# Other major versions format some constructs otherwise, so only the one that formatted the sources judges them.
-find_clang_format() {
-  local name
-  for name in clang-format-14 clang-format; do
-    if [[ $("$name" --version 2>/dev/null) == *'version 14.'* ]]; then
-      printf '%s\n' "$name"
-      return 0
-    fi
-  done
-  return 1
-}
-
-check_format() {
-  local tool
-  if ! tool=$(find_clang_format); then
-    echo "skipped: clang-format 14 is not installed"
-    return 0
-  fi
-  find . \( -path ./build -o -path ./.deps -o -path ./.git \) -prune -o -type f \
-    \( -name '*.h' -o -name '*.cc' -o -name '*.cu' -o -name '*.cuh' \) -print0 |
-    xargs -0 --no-run-if-empty "$tool" --dry-run --Werror --style=file
-}
-
 # The last line of all: ctest's own when everything is fine, else the count of tests and steps.
 closing_line() {
   local line passed=$passed_steps failed=${#failed_steps[@]}
@@ -130,7 +107,7 @@ main() {
   rm -f "$release_log"
   step "set-up" scripts/setup.sh "${setup_options[@]}" || return 1
   step "layers and style" python3 scripts/check_layers.py
-  step "format" check_format
+  step "format" scripts/format.sh --check
   step "release build" build release && step "release tests" release_tests
   if ((with_asan)); then
     step "sanitizer build" build asan && step "sanitizer tests" asan_tests
