@@ -1,7 +1,12 @@
 # Everything here is a Debian/Ubuntu package; scripts/setup.sh installs them, docs/dependencies.md says why each.
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(fmt REQUIRED)
+# Not find_package(dnnl 2.6): its version file accepts one major version only, and 3.x serves as well.
 find_package(dnnl REQUIRED CONFIG)
+if(dnnl_VERSION VERSION_LESS 2.6)
+  message(FATAL_ERROR "oneDNN ${dnnl_VERSION} in ${dnnl_DIR} is too old: 2.6 or later is needed; "
+                      "build a newer one and name its prefix in CMAKE_PREFIX_PATH")
+endif()
 find_package(nlohmann_json REQUIRED)
 find_package(JPEG REQUIRED)
 find_package(PNG REQUIRED)
@@ -14,6 +19,7 @@ find_package(CLI11 REQUIRED)
 if(LINGBOT_BUILD_TESTS)
   find_package(GTest REQUIRED)
   find_package(rapidcheck REQUIRED CONFIG)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
 endif()
 if(LINGBOT_BUILD_TOOLS)
   find_package(benchmark REQUIRED)
