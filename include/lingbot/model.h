@@ -1,6 +1,7 @@
 #ifndef LINGBOT_MODEL_H_
 #define LINGBOT_MODEL_H_
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -18,12 +19,15 @@ struct ModelInfo {
   int img_size = 0;          // pixels per side of the position table; the default image width
   int patch_size = 0;        // pixels per side of a patch
   int embed_dim = 0;         // channels of a token
+  int mlp_ratio = 0;         // hidden channels of an MLP / embed_dim
   int num_heads = 0;         // attention heads of the encoder, frame and global blocks
   int vit_depth = 0;         // encoder blocks
   int depth = 0;             // pairs of frame and global blocks
-  std::vector<int> taps;     // pairs whose outputs feed the heads
+  std::array<int, 4> taps{};     // pairs whose outputs feed the heads
   int camera_depth = 0;      // trunk blocks of the camera head
   int camera_heads = 0;      // their attention heads
+  int dpt_features = 0;      // channels of the depth head
+  std::array<int, 4> dpt_channels{};
   int camera_iterations = 0; // default refinement passes
   int scale_frames = 0;      // default of SessionOptions
   int sliding_window = 0;    // default of SessionOptions

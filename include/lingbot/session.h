@@ -29,9 +29,13 @@ struct MemoryPlan {
   uint64_t session() const { return total() - weights; }
 };
 
-// What a session of `height` x `width` frames needs. Throws kInvalidArgument as the Session
-// constructor does.
+// What a session of `height` x `width` frames needs; nothing is allocated, and the weights need not be loaded. Throws
+// kInvalidArgument as the Session constructor does.
 MemoryPlan PlanMemory(const ModelInfo& model, int height, int width, const SessionOptions& options);
+
+// Throws kOutOfMemory if that plan, weights included, exceeds options.memory_limit or, without a limit, what the machine
+// has free: one message with the numbers and settings that would fit. To be called before Model::Load.
+void CheckMemory(const ModelInfo& model, int height, int width, const SessionOptions& options);
 
 // Occupancy of the KV cache after a frame.
 struct CacheOccupancy {
@@ -82,11 +86,11 @@ class Session {
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
 
-  // Takes the next frame: RGB in [0, 1], planar [3, height, width]. Calls `on_result` for every
-  // frame that became known, in order: none while the scale frames are collected, all of them with
-  // the last of these, then one per call. If this throws (wrong size: kShapeMismatch;
-  // kTrajectoryFull; or an exception of the callback) the frame that was being processed is not
-  // stored and the session stays usable.
+  // Takes the next frame: RGB in [0, 1], planar [3, height, width]. Calls `on_result` for every frame that
+  // became known, in order: none while the scale frames are collected, all of them with the last of these, then
+  // one per call. Throws kShapeMismatch for a frame of another size, kInvalidArgument for a value that is not
+  // finite, kTrajectoryFull; the frame is then not stored and the session stays usable. An exception of
+  // the callback passes through after the frame has been stored.
   void Add(std::span<const float> rgb, const ResultCallback& on_result);
 
   // Ends the stream: processes held-back frames of a stream shorter than `scale_frames`.
@@ -110,7 +114,7 @@ class Session {
 // Windowed mode for long sequences: overlapping windows, each a new stream, aligned to its
 // predecessor by a similarity as soon as its overlap frames are known. Memory is bounded by one
 // session and two overlaps.
-struct WindowOptions {
+struct WindowedOptions {
   int window_size =
       64;  // frames of a window: scale_frames + (window_size - scale_frames) * keyframe_interval
   int overlap_keyframes = 0;  // overlap = max(scale_frames, overlap_keyframes * keyframe_interval)
@@ -128,7 +132,7 @@ class WindowedSession {
  public:
   // Throws as Session does, and kInvalidArgument if the overlap is not shorter than the window.
   WindowedSession(const Model& model, int height, int width, const SessionOptions& options,
-                  const WindowOptions& windows);
+                  const WindowedOptions& windows);
   ~WindowedSession();
   WindowedSession(WindowedSession&&) noexcept;
   WindowedSession& operator=(WindowedSession&&) noexcept;

@@ -48,6 +48,11 @@ void Activate(const TensorView& raw, const TensorView& poses) {
 
 }  // namespace
 
+BlockShape CameraBlockShape(const ModelConfig& config) {
+  const int64_t channels = 2 * int64_t{config.embed_dim};
+  return {channels, config.camera_heads, config.mlp_ratio * channels};
+}
+
 CameraHead::CameraHead(const TensorSource& source, const ModelConfig& config)
     : channels_(2 * int64_t{config.embed_dim}) {
   const std::string prefix = "camera_head.";
@@ -58,7 +63,7 @@ CameraHead::CameraHead(const TensorSource& source, const ModelConfig& config)
   empty_pose_ = source.Read(prefix + "empty_pose_tokens", {1, 1, kPoseSize});
   embed_pose_ = LoadLinear(source, prefix + "embed_pose", c, kPoseSize, kStorage);
   modulation_ = LoadLinear(source, prefix + "poseLN_modulation.1", 3 * c, c, kStorage);
-  const BlockShape shape{c, config.camera_heads, config.mlp_ratio * c};
+  const BlockShape shape = CameraBlockShape(config);
   for (int i = 0; i < config.camera_depth; ++i) {
     trunk_.push_back(
         LoadBlock(source, prefix + "trunk." + std::to_string(i) + ".", shape, kEps, kStorage));
@@ -111,7 +116,7 @@ void CameraHead::Refine(const BlockContext& context, const TensorView& normed,
     ops::Linear(context.ops, embedded, modulation_, LinearEpilogue::kStore, modulation);
     Modulate(modulation, plain, normed, x);
   }
-  for (int block = 0; block < blocks(); ++block) {
+  for (int block = 0; block < static_cast<int>(trunk_.size()); ++block) {
     CameraBlock(context, trunk_[block], cache, pass, block, x);
   }
   ops::LayerNorm(context.ops, x, trunk_norm_.gamma.view(), trunk_norm_.beta.view(), trunk_norm_.eps,
@@ -122,16 +127,17 @@ void CameraHead::Refine(const BlockContext& context, const TensorView& normed,
               pass == 0 ? LinearEpilogue::kStore : LinearEpilogue::kAccumulate, raw);
 }
 
-size_t CameraHead::WorkspaceBytes(int64_t frames, int64_t retained_frames,
-                                  AttentionBackend attention, int threads) const {
+size_t CameraHead::WorkspaceBytes(const ModelConfig& config, int64_t frames,
+                                  int64_t retained_frames, AttentionBackend attention, int threads) {
   const auto floats = [frames](int64_t width) {
     return Arena::BytesFor(DType::kF32, frames * width);
   };
-  const size_t modulating = floats(kPoseSize) + floats(channels_) + floats(3 * channels_);
-  const size_t trunk = BlockWorkspaceBytes(trunk_.front().shape, DType::kF32, attention, threads,
-                                           frames, retained_frames);
-  return 2 * floats(channels_) + floats(kPoseSize) + floats(channels_) +
-         std::max({modulating, trunk, floats(channels_ / 2)});
+  const BlockShape shape = CameraBlockShape(config);
+  const int64_t c = shape.channels;
+  const size_t modulating = floats(kPoseSize) + floats(c) + floats(3 * c);
+  const size_t trunk =
+      BlockWorkspaceBytes(shape, DType::kF32, attention, threads, frames, retained_frames);
+  return 2 * floats(c) + floats(kPoseSize) + floats(c) + std::max({modulating, trunk, floats(c / 2)});
 }
 
 size_t CameraHead::bytes() const {

@@ -9,6 +9,9 @@ namespace lingbot {
 
 inline constexpr int64_t kPoseSize = 9;  // translation 3, quaternion 4, fields of view 2
 
+// Sizes of the camera head's trunk blocks.
+BlockShape CameraBlockShape(const ModelConfig& config);
+
 // Refines the pose of a frame in several passes from its camera token and those of all retained
 // frames. float32 throughout: its modulation amplifies rounding about 500 times.
 class CameraHead {
@@ -21,12 +24,9 @@ class CameraHead {
   void Forward(const BlockContext& context, const TensorView& tokens, int passes, KvCache& cache,
                const TensorView& poses, const Observer& observer) const;
 
-  size_t WorkspaceBytes(int64_t frames, int64_t retained_frames, AttentionBackend attention,
-                        int threads) const;
+  static size_t WorkspaceBytes(const ModelConfig& config, int64_t frames, int64_t retained_frames,
+                               AttentionBackend attention, int threads);
   size_t bytes() const;
-  int64_t channels() const { return channels_; }
-  int64_t heads() const { return trunk_.front().shape.heads; }
-  int blocks() const { return static_cast<int>(trunk_.size()); }
 
  private:
   void Refine(const BlockContext& context, const TensorView& normed, const TensorView& plain,

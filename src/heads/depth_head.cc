@@ -72,6 +72,15 @@ TensorView Pixels(const TensorView& image) {
   return image.Reshape({image.dim(0) * image.dim(1), image.dim(2)});
 }
 
+// Feature maps of the four levels, finest first.
+std::array<Shape, 4> FeatureShapes(const PatchGrid& grid, int64_t features) {
+  return {Shape{4 * grid.rows, 4 * grid.columns, features},
+          Shape{2 * grid.rows, 2 * grid.columns, features},
+          Shape{grid.rows, grid.columns, features},
+          Shape{ops::ConvOutputSize(grid.rows, 3, 2), ops::ConvOutputSize(grid.columns, 3, 2),
+                features}};
+}
+
 }  // namespace
 
 PositionMap MakePositionMap(int64_t rows, int64_t columns, int64_t channels, double aspect) {
@@ -126,20 +135,13 @@ DepthHead::Tables DepthHead::MakeTables(const PatchGrid& grid) const {
   return tables;
 }
 
-std::array<Shape, 4> DepthHead::FeatureShapes(const PatchGrid& grid) const {
-  return {Shape{4 * grid.rows, 4 * grid.columns, features_},
-          Shape{2 * grid.rows, 2 * grid.columns, features_},
-          Shape{grid.rows, grid.columns, features_},
-          Shape{reduce_.OutputSize(grid.rows), reduce_.OutputSize(grid.columns), features_}};
-}
-
 void DepthHead::Forward(const BlockContext& context, const std::array<TensorView, 4>& taps,
                         const Tables& tables, const TensorView& depth,
                         const TensorView& confidence) const {
   const ops::Profile::Scope stage(context.profile, ops::Stage::kDepth);
   Arena& arena = context.ops.arena();
   const Arena::Scope scope(arena);
-  const std::array<Shape, 4> shapes = FeatureShapes(tables.grid);
+  const std::array<Shape, 4> shapes = FeatureShapes(tables.grid, features_);
   const TensorView fused = arena.Floats({2 * shapes[0][0], 2 * shapes[0][1], features_});
   {
     const Arena::Scope inner(arena);
@@ -234,40 +236,54 @@ void DepthHead::Predict(const BlockContext& context, const TensorView& fused, co
   ops::DepthActivation(ops, logits, depth, confidence);
 }
 
-size_t DepthHead::WorkspaceBytes(const PatchGrid& grid) const {
-  const auto floats = [](int64_t count) { return Arena::BytesFor(DType::kF32, count); };
-  const std::array<Shape, 4> shapes = FeatureShapes(grid);
-  const int64_t height = grid.rows * patch_size_;
-  const int64_t width = grid.columns * patch_size_;
-  size_t features = 0;
-  for (int k = 0; k < 4; ++k) features += floats(shapes[k].elements()) * (k < 3 ? 2 : 1);
+namespace {
 
-  size_t reassembling = 0;
-  for (int k = 0; k < 4; ++k) {
-    const int64_t scale = k == 0 ? 16 : k == 1 ? 4 : 1;
-    const int64_t side = k == 0 ? 4 : k == 1 ? 2 : 1;
-    const int64_t map = grid.patches() * level_channels_[k];
-    const size_t conv =
-        std::max(ops::Conv2dWorkspaceBytes(side * grid.rows, side * grid.columns, adapt_[k]),
-                 k == 3 ? ops::Conv2dWorkspaceBytes(grid.rows, grid.columns, reduce_) : 0);
-    reassembling = std::max(reassembling, floats(grid.patches() * channels_) + floats(map) +
-                                              2 * floats(scale * map) + conv);
+size_t FloatBytes(int64_t count) { return Arena::BytesFor(DType::kF32, count); }
+
+// Most that Reassemble takes, over the four levels.
+size_t ReassemblyBytes(const ModelConfig& config, const PatchGrid& grid) {
+  size_t most = 0;
+  for (int level = 0; level < 4; ++level) {
+    const int64_t c = config.dpt_channels[level];
+    const int64_t side = level == 0 ? 4 : level == 1 ? 2 : 1;
+    const size_t adapting = ops::Conv2dWorkspaceBytes(side * grid.rows, side * grid.columns, c,
+                                                      config.dpt_features, 3, 1);
+    const size_t reducing = ops::Conv2dWorkspaceBytes(grid.rows, grid.columns, c, c, 3, 2);
+    const size_t maps = FloatBytes(grid.patches() * 2 * config.embed_dim) +
+                        FloatBytes(grid.patches() * c) +
+                        2 * FloatBytes(side * side * grid.patches() * c);
+    most = std::max(most, maps + std::max(adapting, reducing));
   }
-  const int64_t finest = shapes[0].elements();
-  const size_t fusing = floats(finest) + ops::Conv2dWorkspaceBytes(shapes[0][0], shapes[0][1],
-                                                                   fusions_[0].merged.conv1);
-  const int64_t coarse_pixels = 4 * shapes[0][0] * shapes[0][1];
-  const size_t first = floats(coarse_pixels * features_ / 2) +
-                       ops::Conv2dWorkspaceBytes(2 * shapes[0][0], 2 * shapes[0][1], output1_);
-  const size_t second = ops::Conv2dWorkspaceBytes(height, width, output2_);
+  return most;
+}
+
+}  // namespace
+
+size_t DepthHead::WorkspaceBytes(const ModelConfig& config, const PatchGrid& grid) {
+  const int64_t features = config.dpt_features;
+  const int64_t height = grid.rows * config.patch_size;
+  const int64_t width = grid.columns * config.patch_size;
+  const std::array<Shape, 4> shapes = FeatureShapes(grid, features);
+  const int64_t rows = shapes[0][0];
+  const int64_t columns = shapes[0][1];
+  size_t levels = 0;
+  for (int k = 0; k < 4; ++k) levels += FloatBytes(shapes[k].elements()) * (k < 3 ? 2 : 1);
+  const size_t fusing = FloatBytes(shapes[0].elements()) +
+                        ops::Conv2dWorkspaceBytes(rows, columns, features, features, 3, 1);
+  const size_t fused = FloatBytes(4 * rows * columns * features);
+
+  const size_t first =
+      FloatBytes(4 * rows * columns * (features / 2)) +
+      ops::Conv2dWorkspaceBytes(2 * rows, 2 * columns, features, features / 2, 3, 1);
+  const size_t second =
+      ops::Conv2dWorkspaceBytes(height, width, features / 2, kOutputChannels, 3, 1);
   const size_t predicting =
-      floats(height * width * kOutputChannels) +
-      std::max(floats(height * width * (features_ / 2)) + std::max(first, second),
-               floats(height * width * 2));
-  constexpr size_t kTaps = 64;  // bytes per column of a resize table, rounded up
-  return floats(coarse_pixels * features_) +
-         std::max(features + std::max(reassembling, fusing), predicting) +
-         kTaps * static_cast<size_t>(width + 2 * shapes[0][1] + 2);
+      FloatBytes(height * width * kOutputChannels) +
+      std::max(FloatBytes(height * width * (features / 2)) + std::max(first, second),
+               FloatBytes(height * width * 2));
+  constexpr size_t kResizeTap = 64;  // bytes per column of a resize table, rounded up
+  return fused + std::max(levels + std::max(ReassemblyBytes(config, grid), fusing), predicting) +
+         kResizeTap * static_cast<size_t>(width + 2 * columns + 2);
 }
 
 size_t DepthHead::bytes() const {

@@ -39,7 +39,7 @@ class DepthHead {
   void Forward(const BlockContext& context, const std::array<TensorView, 4>& taps,
                const Tables& tables, const TensorView& depth, const TensorView& confidence) const;
 
-  size_t WorkspaceBytes(const PatchGrid& grid) const;
+  static size_t WorkspaceBytes(const ModelConfig& config, const PatchGrid& grid);
   size_t bytes() const;
 
  private:
@@ -66,7 +66,6 @@ class DepthHead {
                  const TensorView& feature, const TensorView& finer) const;
   void Predict(const BlockContext& context, const TensorView& fused, const Tables& tables,
                const TensorView& depth, const TensorView& confidence) const;
-  std::array<Shape, 4> FeatureShapes(const PatchGrid& grid) const;
 
   int64_t channels_;  // 2C
   int64_t patch_size_;

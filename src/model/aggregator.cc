@@ -8,10 +8,6 @@ namespace {
 constexpr float kEps = 1e-5f;
 constexpr int64_t kRegisters = 4;
 
-BlockShape ShapeOf(const ModelConfig& config) {
-  return {config.embed_dim, config.num_heads, int64_t{config.mlp_ratio} * config.embed_dim};
-}
-
 // Copies `x` [rows, C] into columns [begin, begin + C) of `tap` [rows, 2C].
 void CopyColumns(const BlockContext& context, const TensorView& x, int64_t begin,
                  const TensorView& tap) {
@@ -34,7 +30,6 @@ void Observe(const Observer& observer, const char* name, int index, const Tensor
 Aggregator::Aggregator(const TensorSource& source, const ModelConfig& config, DType storage)
     : channels_(config.embed_dim),
       head_dim_(config.embed_dim / config.num_heads),
-      storage_(storage),
       taps_(config.taps),
       encoder_(source, config, storage),
       camera_token_(source.Read("aggregator.camera_token", {1, 2, 1, channels_})),
@@ -43,9 +38,9 @@ Aggregator::Aggregator(const TensorSource& source, const ModelConfig& config, DT
   for (int i = 0; i < config.depth; ++i) {
     const std::string number = std::to_string(i) + ".";
     frame_blocks_.push_back(LoadRotaryBlock(source, "aggregator.frame_blocks." + number,
-                                            ShapeOf(config), kEps, storage));
+                                            TokenBlockShape(config), kEps, storage));
     global_blocks_.push_back(LoadRotaryBlock(source, "aggregator.global_blocks." + number,
-                                             ShapeOf(config), kEps, storage));
+                                             TokenBlockShape(config), kEps, storage));
   }
 }
 
@@ -98,15 +93,17 @@ void Aggregator::Forward(const BlockContext& context, const TensorView& images, 
   }
 }
 
-size_t Aggregator::WorkspaceBytes(const PatchGrid& grid, int64_t frames, int64_t kv_tokens,
-                                  AttentionBackend attention, int threads) const {
+size_t Aggregator::WorkspaceBytes(const ModelConfig& config, DType storage, const PatchGrid& grid,
+                                  int64_t frames, int64_t kv_tokens, AttentionBackend attention,
+                                  int threads) {
   const int64_t rows = frames * grid.tokens();
-  const BlockShape& shape = global_blocks_.front().block.shape;
-  const size_t encoding = Arena::BytesFor(DType::kF32, frames * grid.patches() * channels_) +
-                          encoder_.WorkspaceBytes(grid, frames, attention, threads);
-  return Arena::BytesFor(DType::kF32, rows * channels_) +
-         std::max(encoding,
-                  BlockWorkspaceBytes(shape, storage_, attention, threads, rows, kv_tokens));
+  const int64_t c = config.embed_dim;
+  const size_t encoding =
+      Arena::BytesFor(DType::kF32, frames * grid.patches() * c) +
+      ImageEncoder::WorkspaceBytes(config, storage, grid, frames, attention, threads);
+  return Arena::BytesFor(DType::kF32, rows * c) +
+         std::max(encoding, BlockWorkspaceBytes(TokenBlockShape(config), storage, attention, threads,
+                                                rows, kv_tokens));
 }
 
 size_t Aggregator::bytes() const {

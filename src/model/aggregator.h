@@ -40,8 +40,10 @@ class Aggregator {
                int64_t scale_frames, FrameTables& tables, KvCache& cache,
                const std::array<TensorView, 4>& taps, const Observer& observer) const;
 
-  size_t WorkspaceBytes(const PatchGrid& grid, int64_t frames, int64_t kv_tokens,
-                        AttentionBackend attention, int threads) const;
+  // For frames that see `kv_tokens` tokens at most.
+  static size_t WorkspaceBytes(const ModelConfig& config, DType storage, const PatchGrid& grid,
+                               int64_t frames, int64_t kv_tokens, AttentionBackend attention,
+                               int threads);
   size_t bytes() const;
   int64_t channels() const { return channels_; }
 
@@ -50,7 +52,6 @@ class Aggregator {
 
   int64_t channels_;
   int64_t head_dim_;
-  DType storage_;
   std::array<int, 4> taps_;
   ImageEncoder encoder_;
   Buffer camera_token_;    // [2, channels]: variant 0 for the first frame of the stream, 1 for the

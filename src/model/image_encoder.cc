@@ -15,16 +15,15 @@ constexpr int64_t kExtras = 1 + kRegisters;  // class token and registers, in fr
 constexpr float kMean[3] = {0.485f, 0.456f, 0.406f};
 constexpr float kDeviation[3] = {0.229f, 0.224f, 0.225f};
 
-BlockShape ShapeOf(const ModelConfig& config) {
+}  // namespace
+
+BlockShape TokenBlockShape(const ModelConfig& config) {
   return {config.embed_dim, config.num_heads, int64_t{config.mlp_ratio} * config.embed_dim};
 }
 
-}  // namespace
-
 ImageEncoder::ImageEncoder(const TensorSource& source, const ModelConfig& config, DType storage)
     : patch_size_(config.patch_size),
-      grid_side_(config.img_size / config.patch_size),
-      storage_(storage) {
+      grid_side_(config.img_size / config.patch_size) {
   const std::string prefix = "aggregator.patch_embed.";
   const int64_t c = config.embed_dim;
   const int64_t pixels = int64_t{3} * patch_size_ * patch_size_;
@@ -37,7 +36,7 @@ ImageEncoder::ImageEncoder(const TensorSource& source, const ModelConfig& config
   position_table_ = source.Read(prefix + "pos_embed", {1, 1 + int64_t{grid_side_} * grid_side_, c});
   for (int i = 0; i < config.vit_depth; ++i) {
     blocks_.push_back(LoadBlock(source, prefix + "blocks." + std::to_string(i) + ".",
-                                ShapeOf(config), kEps, storage));
+                                TokenBlockShape(config), kEps, storage));
   }
   norm_ = LoadNorm(source, prefix + "norm", c, kEps);
 }
@@ -96,16 +95,15 @@ void ImageEncoder::Forward(const BlockContext& context, const TensorView& images
   }
 }
 
-size_t ImageEncoder::WorkspaceBytes(const PatchGrid& grid, int64_t frames,
-                                    AttentionBackend attention, int threads) const {
-  const BlockShape& shape = blocks_.front().shape;
+size_t ImageEncoder::WorkspaceBytes(const ModelConfig& config, DType storage, const PatchGrid& grid,
+                                    int64_t frames, AttentionBackend attention, int threads) {
   const int64_t per_frame = kExtras + grid.patches();
-  const int64_t pixels = int64_t{3} * patch_size_ * patch_size_;
+  const int64_t pixels = int64_t{3} * config.patch_size * config.patch_size;
   const size_t embedding =
       Arena::BytesFor(DType::kF32, grid.patches() * pixels) +
-      ops::LinearWorkspaceBytes(grid.patches(), pixels, shape.channels, storage_);
-  return Arena::BytesFor(DType::kF32, frames * per_frame * shape.channels) +
-         std::max(embedding, BlockWorkspaceBytes(shape, storage_, attention, threads,
+      ops::LinearWorkspaceBytes(grid.patches(), pixels, config.embed_dim, storage);
+  return Arena::BytesFor(DType::kF32, frames * per_frame * config.embed_dim) +
+         std::max(embedding, BlockWorkspaceBytes(TokenBlockShape(config), storage, attention, threads,
                                                  frames * per_frame, per_frame));
 }
 

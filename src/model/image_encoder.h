@@ -9,6 +9,9 @@
 
 namespace lingbot {
 
+// Sizes of the encoder's, frame and global blocks.
+BlockShape TokenBlockShape(const ModelConfig& config);
+
 // DINOv2 vision transformer: image to normalised patch tokens.
 class ImageEncoder {
  public:
@@ -22,8 +25,8 @@ class ImageEncoder {
   void Forward(const BlockContext& context, const TensorView& images, const TensorView& positions,
                const TensorView& tokens) const;
 
-  size_t WorkspaceBytes(const PatchGrid& grid, int64_t frames, AttentionBackend attention,
-                        int threads) const;
+  static size_t WorkspaceBytes(const ModelConfig& config, DType storage, const PatchGrid& grid,
+                               int64_t frames, AttentionBackend attention, int threads);
   size_t bytes() const;
 
  private:
@@ -32,7 +35,6 @@ class ImageEncoder {
 
   int patch_size_;
   int grid_side_;
-  DType storage_;
   ops::LinearWeights patch_projection_;  // kernel read as [channels, 3*patch*patch]
   Buffer class_token_;                   // [channels]
   Buffer registers_;                     // [4, channels]

@@ -1,7 +1,3 @@
 set(LINGBOT_ATTENTION_SOURCES
     attention.cc cpu/attention_problem.cc cpu/attention_sdpa.cc cpu/attention_tiled.cc
     cpu/reference/attention.cc)
-lingbot_test(attention_test
-  SOURCES attention_test.cc
-  DEPENDS lingbot_ops PkgConfig::HWY
-  TIMEOUT 1200)

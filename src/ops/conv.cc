@@ -10,8 +10,11 @@ int64_t ConvWeights::out() const { return packed_->out; }
 size_t ConvWeights::bytes() const { return packed_->weight.bytes() + packed_->bias.bytes(); }
 
 int64_t ConvWeights::OutputSize(int64_t input_size) const {
-  const int padding = packed_->size / 2;
-  return (input_size + 2 * padding - packed_->size) / packed_->stride + 1;
+  return ConvOutputSize(input_size, packed_->size, packed_->stride);
+}
+
+int64_t ConvOutputSize(int64_t input_size, int size, int stride) {
+  return (input_size + 2 * (size / 2) - size) / stride + 1;
 }
 
 void Conv2d(Context& context, const TensorView& x, const ConvWeights& weights,

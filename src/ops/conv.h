@@ -44,8 +44,12 @@ class ConvWeights {
 void Conv2d(Context& context, const TensorView& x, const ConvWeights& weights,
             ConvEpilogue epilogue, const TensorView& y);
 
-// Temporary bytes of one call.
-size_t Conv2dWorkspaceBytes(int64_t rows, int64_t columns, const ConvWeights& weights);
+// Rows (or columns) that a square kernel of `size` makes of `input_size` rows.
+int64_t ConvOutputSize(int64_t input_size, int size, int stride);
+
+// Temporary bytes of one call with a kernel of `size` x `size`.
+size_t Conv2dWorkspaceBytes(int64_t rows, int64_t columns, int64_t in, int64_t out, int size,
+                            int stride);
 
 }  // namespace lingbot::ops
 

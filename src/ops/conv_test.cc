@@ -31,7 +31,7 @@ TEST_P(ConvTest, AgreesWithPlainLoops) {
   const Buffer expected = RandomFloats(out, 4);
   reference::Conv2d(x.view(), weight.view(), bias.data<float>(), c.stride, epilogue,
                     expected.view());
-  Context context(2, Conv2dWorkspaceBytes(c.rows, c.columns, packed));
+  Context context(2, Conv2dWorkspaceBytes(c.rows, c.columns, c.in, c.out, c.size, c.stride));
   Conv2d(context, x.view(), packed, epilogue, y.view());
   EXPECT_LT(RelativeL2(y.view(), expected.view()), 2e-6);
 }

@@ -39,7 +39,7 @@ dnnl::convolution_forward::primitive_desc Describe(const Sizes& s, const memory:
 // The packed layout must not depend on the image, or weights could not be packed before a session
 // starts.
 memory::desc PreferredWeights(int64_t out, int64_t in, int size, int stride) {
-  const int64_t out_size = (kTypicalSize + 2 * (size / 2) - size) / stride + 1;
+  const int64_t out_size = ConvOutputSize(kTypicalSize, size, stride);
   const Sizes sizes{in, out, kTypicalSize, kTypicalSize, out_size, out_size, size, stride};
   return Describe(sizes, memory::desc({out, in, size, size}, Type::f32, Tag::any), {})
       .weights_desc();
@@ -77,12 +77,14 @@ ConvWeights::ConvWeights(std::span<const float> weight, std::span<const float> b
   stream.wait();
 }
 
-size_t Conv2dWorkspaceBytes(int64_t rows, int64_t columns, const ConvWeights& weights) {
+size_t Conv2dWorkspaceBytes(int64_t rows, int64_t columns, int64_t in, int64_t out, int size,
+                            int stride) {
   // Blocked layouts round channels up to a multiple of at most 16.
   const auto padded = [](int64_t channels) { return (channels + 15) / 16 * 16; };
-  const int64_t out_pixels = weights.OutputSize(rows) * weights.OutputSize(columns);
-  return Arena::BytesFor(DType::kF32, rows * columns * padded(weights.in())) +
-         Arena::BytesFor(DType::kF32, out_pixels * padded(weights.out()));
+  const int64_t out_pixels =
+      ConvOutputSize(rows, size, stride) * ConvOutputSize(columns, size, stride);
+  return Arena::BytesFor(DType::kF32, rows * columns * padded(in)) +
+         Arena::BytesFor(DType::kF32, out_pixels * padded(out));
 }
 
 namespace cpu {
