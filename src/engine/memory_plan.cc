@@ -1,0 +1,261 @@
+#include "engine/memory_plan.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "base/check.h"
+#include "base/system_memory.h"
+#include "engine/model_impl.h"
+
+namespace lingbot {
+namespace {
+
+constexpr int kLargestSide = 16384;     // pixels
+constexpr int kMostFrames = 1 << 20;    // of any count in the options
+constexpr int kMostScaleFrames = 1024;  // processed together
+constexpr int kMostCameraIterations = 64;
+
+int InRange(const char* option, int64_t value, int64_t low, int64_t high) {
+  Check(value >= low && value <= high, ErrorCode::kInvalidArgument,
+        "{} must be between {} and {}; got {}", option, low, high, value);
+  return static_cast<int>(value);
+}
+
+// `value` if set, else the model's own.
+int OrDefault(const char* option, int value, int fallback, int high) {
+  return InRange(option, value == 0 ? fallback : value, 1, high);
+}
+
+PatchGrid GridOf(const ModelInfo& model, int height, int width) {
+  const int patch = model.patch_size;
+  InRange("height", height, patch, kLargestSide);
+  InRange("width", width, patch, kLargestSide);
+  Check(height % patch == 0 && width % patch == 0, ErrorCode::kInvalidArgument,
+        "a frame of {}x{} pixels: height and width must be multiples of the patch size {}", width,
+        height, patch);
+  return {height / patch, width / patch, kSpecialTokens};
+}
+
+// Frames that a stream comes to store at most (one more slot is used by frames that are not
+// stored); 0 = unknown.
+int64_t StoredFrames(const SessionOptions& options, int scale_frames) {
+  const int64_t n = options.expected_frames;
+  if (n <= scale_frames) return n;
+  const int64_t interval = options.keyframe_interval;
+  const int64_t stored = scale_frames + (n - scale_frames + interval - 1) / interval;
+  return interval == 1 ? stored : stored + 1;
+}
+
+KvCacheConfig CacheConfigOf(const ModelInfo& model, const StreamPlan& plan,
+                            const SessionOptions& options) {
+  KvCacheConfig cache;
+  cache.blocks = model.depth;
+  cache.page_size = plan.grid.patches();
+  cache.specials_per_frame = kSpecialTokens;
+  cache.heads = model.num_heads;
+  cache.head_dim = model.embed_dim / model.num_heads;
+  cache.dtype = StorageOf(model.precision);
+  cache.layout = options.kv_layout;
+  cache.scale_frames = plan.scale_frames;
+  cache.sliding_window = plan.sliding_window;
+  cache.trajectory_frames =
+      InRange("trajectory_frames", options.trajectory_frames, plan.scale_frames + 1, kMostFrames);
+  cache.strict = options.strict;
+  cache.poison = options.poison_cache;
+  cache.camera.passes = plan.camera_iterations;
+  cache.camera.blocks = model.camera_depth;
+  cache.camera.heads = model.camera_heads;
+  cache.camera.head_dim = 2 * int64_t{model.embed_dim} / model.camera_heads;
+  cache.log = options.log;
+  return cache;
+}
+
+int64_t ScaleStepFrames(const StreamPlan& plan, const SessionOptions& options) {
+  return options.expected_frames > 0 ? std::min<int64_t>(plan.scale_frames, options.expected_frames)
+                                     : plan.scale_frames;
+}
+
+// The larger of the scale step and a streaming step with everything visible that can be.
+size_t WorkspaceBytes(const ModelInfo& model, const StreamPlan& plan) {
+  const ModelConfig config = ConfigOf(model);
+  const DType storage = StorageOf(model.precision);
+  const int64_t tokens = plan.grid.tokens();
+  const int64_t entries = int64_t{plan.cache.trajectory_frames} + 1;
+  const int64_t pages = int64_t{plan.scale_frames} + plan.sliding_window + 1;
+  const int64_t visible = pages * plan.grid.patches() + entries * kSpecialTokens;
+  size_t most = 0;
+  for (const int64_t frames : {int64_t{plan.scale_frames}, int64_t{1}}) {
+    const int64_t kv_tokens = frames > 1 ? frames * tokens : visible;
+    const size_t taps = 4 * Arena::BytesFor(DType::kF32, frames * tokens * 2 * config.embed_dim);
+    const size_t poses = Arena::BytesFor(DType::kF32, frames * kPoseSize);
+    most = std::max(
+        most, taps + poses +
+                  std::max({Aggregator::WorkspaceBytes(config, storage, plan.grid, frames,
+                                                       kv_tokens, plan.attention, plan.threads),
+                            CameraHead::WorkspaceBytes(config, frames, entries, plan.attention,
+                                                       plan.threads),
+                            DepthHead::WorkspaceBytes(config, plan.grid)}));
+  }
+  return most;
+}
+
+}  // namespace
+
+StreamPlan PlanStream(const ModelInfo& model, int height, int width,
+                      const SessionOptions& options) {
+  StreamPlan plan;
+  plan.height = height;
+  plan.width = width;
+  plan.grid = GridOf(model, height, width);
+  plan.scale_frames =
+      OrDefault("scale_frames", options.scale_frames, model.scale_frames, kMostScaleFrames);
+  plan.sliding_window =
+      OrDefault("sliding_window", options.sliding_window, model.sliding_window, kMostFrames);
+  plan.camera_iterations = OrDefault("camera_iterations", options.camera_iterations,
+                                     model.camera_iterations, kMostCameraIterations);
+  InRange("keyframe_interval", options.keyframe_interval, 1, kMostFrames);
+  Check(options.expected_frames >= 0, ErrorCode::kInvalidArgument,
+        "expected_frames must not be negative; got {}", options.expected_frames);
+  plan.threads = ThreadTeam(options.threads).size();
+  plan.attention = ops::ResolveAttentionBackend(options.attention);
+  plan.cache = CacheConfigOf(model, plan, options);
+  plan.workspace_bytes = WorkspaceBytes(model, plan);
+  return plan;
+}
+
+MemoryPlan MemoryOf(const StreamPlan& plan, const ModelInfo& model, const SessionOptions& options) {
+  MemoryPlan memory;
+  memory.weights =
+      model.weight_bytes > 0 ? model.weight_bytes : WeightBytes(ConfigOf(model), model.precision);
+  const CacheBytes cache = KvCache::PlanBytes(plan.cache, StoredFrames(options, plan.scale_frames));
+  memory.patch_cache = cache.patch_pages;
+  memory.specials = cache.specials;
+  memory.camera_cache = cache.camera;
+  memory.workspace = plan.workspace_bytes;
+  const uint64_t pixels = uint64_t{1} * plan.height * plan.width;
+  const uint64_t per_frame = pixels * (3 + 2) * sizeof(float);  // colours in; depth, confidence out
+  memory.results = per_frame * static_cast<uint64_t>(ScaleStepFrames(plan, options));
+  return memory;
+}
+
+MemoryPlan PlanMemory(const ModelInfo& model, int height, int width,
+                      const SessionOptions& options) {
+  return MemoryOf(PlanStream(model, height, width, options), model, options);
+}
+
+namespace {
+
+// One way to run that differs from what was asked for.
+struct Setting {
+  std::string text;
+  ModelInfo model;
+  int height, width;
+  SessionOptions options;
+};
+
+bool Fits(const Setting& setting, bool loaded, uint64_t room) {
+  const MemoryPlan plan = PlanMemory(setting.model, setting.height, setting.width, setting.options);
+  return (loaded ? plan.session() : plan.total()) <= room;
+}
+
+std::optional<Setting> WithWindow(Setting setting, bool loaded, uint64_t room) {
+  const int window =
+      PlanStream(setting.model, setting.height, setting.width, setting.options).sliding_window;
+  for (const int smaller : {48, 32, 24, 16, 12, 8, 4, 2, 1}) {
+    if (smaller >= window) continue;
+    setting.options.sliding_window = smaller;
+    if (!Fits(setting, loaded, room)) continue;
+    setting.text += fmt::format("window {}", smaller);
+    return setting;
+  }
+  return std::nullopt;
+}
+
+std::optional<Setting> WithSize(Setting setting, bool loaded, uint64_t room) {
+  const int patch = setting.model.patch_size;
+  const double aspect = static_cast<double>(setting.height) / setting.width;
+  for (int columns = setting.width / patch - 1; columns >= 1; --columns) {
+    const int rows = std::max(1, static_cast<int>(columns * aspect + 0.5));
+    setting.width = columns * patch;
+    setting.height = rows * patch;
+    if (!Fits(setting, loaded, room)) continue;
+    setting.text +=
+        fmt::format("image size {} ({}x{})", setting.width, setting.width, setting.height);
+    return setting;
+  }
+  return std::nullopt;
+}
+
+// Up to three settings that fit, the least painful first.
+std::vector<std::string> SettingsThatFit(const Setting& wanted, bool loaded, uint64_t room) {
+  std::vector<std::string> texts;
+  const auto add = [&](const std::optional<Setting>& setting) {
+    if (setting && texts.size() < 3) texts.push_back(setting->text);
+  };
+  Setting narrow = wanted;
+  const bool can_narrow = !loaded && wanted.model.precision == Precision::kFloat32;
+  if (can_narrow) {
+    narrow.model.precision = Precision::kBFloat16;
+    narrow.text = "precision bf16";
+    if (Fits(narrow, loaded, room)) add(narrow);
+    narrow.text += " with ";
+  }
+  add(WithWindow(wanted, loaded, room));
+  add(WithSize(wanted, loaded, room));
+  if (can_narrow) {
+    add(WithWindow(narrow, loaded, room));
+    add(WithSize(narrow, loaded, room));
+  }
+  if (texts.size() < 3) {
+    Setting small = wanted;
+    small.options.sliding_window = 8;
+    small.text = "window 8 with ";
+    add(WithSize(small, loaded, room));
+  }
+  return texts;
+}
+
+std::string Describe(const MemoryPlan& plan) {
+  return fmt::format(
+      "weights {}, cache {} (patches {}, specials {}, camera {}), workspace {}, frames {}",
+      FormatBytes(plan.weights), FormatBytes(plan.patch_cache + plan.specials + plan.camera_cache),
+      FormatBytes(plan.patch_cache), FormatBytes(plan.specials), FormatBytes(plan.camera_cache),
+      FormatBytes(plan.workspace), FormatBytes(plan.results));
+}
+
+void CheckRoom(const ModelInfo& model, int height, int width, const SessionOptions& options,
+               bool loaded) {
+  const MemoryPlan plan = PlanMemory(model, height, width, options);
+  const bool limited = options.memory_limit > 0;
+  // A limit is for the whole process; what is free counts for what is not allocated yet.
+  const bool weights_counted = limited || !loaded;
+  const uint64_t needed = weights_counted ? plan.total() : plan.session();
+  const uint64_t available = AvailableMemory();
+  const uint64_t room = limited ? options.memory_limit : available;
+  if (room == 0 || needed <= room) return;
+  std::string advice;
+  for (const std::string& setting :
+       SettingsThatFit({"", model, height, width, options}, !weights_counted, room)) {
+    advice += advice.empty() ? "; these would fit: " : "; ";
+    advice += setting;
+  }
+  Fail(ErrorCode::kOutOfMemory, "{} frames of {}x{} need {} of memory ({}), but {} is {}{}",
+       options.expected_frames > 0 ? std::to_string(options.expected_frames) : "a stream of", width,
+       height, FormatBytes(needed), Describe(plan), FormatBytes(room),
+       limited ? "the limit" : "free",
+       advice.empty() ? "; no window or image size of this model fits" : advice);
+}
+
+}  // namespace
+
+void CheckMemory(const ModelInfo& model, int height, int width, const SessionOptions& options) {
+  CheckRoom(model, height, width, options, /*loaded=*/false);
+}
+
+void CheckSessionMemory(const ModelInfo& model, int height, int width,
+                        const SessionOptions& options) {
+  CheckRoom(model, height, width, options, /*loaded=*/true);
+}
+
+}  // namespace lingbot

@@ -1,0 +1,117 @@
+#include "lingbot/session.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+#include "engine/session_impl.h"
+
+namespace lingbot {
+namespace {
+
+StreamPlan CheckedPlan(const Model& model, int height, int width, const SessionOptions& options) {
+  CheckSessionMemory(model.info(), height, width, options);
+  return PlanStream(model.info(), height, width, options);
+}
+
+}  // namespace
+
+Session::Impl::Impl(const Model& model, int height, int width, const SessionOptions& options)
+    : options_(options),
+      memory_(PlanMemory(model.info(), height, width, options)),
+      stream_(model.impl(), CheckedPlan(model, height, width, options)) {}
+
+// The stored frames of spec "Streaming": all scale frames, then every keyframe_interval-th.
+bool Session::Impl::IsKeyframe(int64_t frame) const {
+  const int scale_frames = stream_.plan().scale_frames;
+  return frame < scale_frames || (frame - scale_frames) % options_.keyframe_interval == 0;
+}
+
+void Session::Impl::CheckFrame(std::span<const float> rgb) const {
+  const StreamPlan& plan = stream_.plan();
+  const size_t expected = size_t{3} * plan.height * plan.width;
+  Check(rgb.size() == expected, ErrorCode::kShapeMismatch,
+        "frame {} has {} values; this session takes 3 x {} x {} = {}", next_frame_ + held_,
+        rgb.size(), plan.height, plan.width, expected);
+  const bool finite = std::all_of(rgb.begin(), rgb.end(), [](float v) { return std::isfinite(v); });
+  Check(finite, ErrorCode::kInvalidArgument,
+        "frame {} holds a value that is not finite; expected colours between 0 and 1",
+        next_frame_ + held_);
+}
+
+void Session::Impl::Add(std::span<const float> rgb, const ResultCallback& on_result) {
+  CheckFrame(rgb);
+  Check(!finished_, ErrorCode::kInvalidArgument,
+        "a frame was added to a finished stream; Reset() starts a new one");
+  const int slot = collecting() ? held_ : 0;
+  std::copy(rgb.begin(), rgb.end(), stream_.input()[slot].data<float>());
+  if (!collecting()) return RunStep(1, on_result);
+  if (held_ + 1 == stream_.plan().scale_frames) {
+    RunStep(held_ + 1, on_result);
+  } else {
+    ++held_;
+  }
+}
+
+void Session::Impl::Finish(const ResultCallback& on_result) {
+  if (held_ > 0) RunStep(held_, on_result);
+  finished_ = true;
+}
+
+void Session::Impl::RunStep(int frames, const ResultCallback& on_result) {
+  const int64_t first = next_frame_;
+  const bool keyframe = IsKeyframe(first);
+  stream_.Step(first, frames, keyframe ? StepKind::kStored : StepKind::kTransient);
+  next_frame_ += frames;
+  held_ = 0;
+  for (int i = 0; i < frames; ++i) {
+    const StreamResult computed = stream_.result(i);
+    FrameResult result;
+    result.index = first + i;
+    result.keyframe = keyframe;
+    result.height = stream_.plan().height;
+    result.width = stream_.plan().width;
+    result.pose = computed.pose;
+    result.depth = computed.depth;
+    result.confidence = computed.confidence;
+    result.cache = occupancy();
+    if (on_result) on_result(result);
+  }
+}
+
+void Session::Impl::Reset() {
+  stream_.Reset();
+  held_ = 0;
+  next_frame_ = 0;
+  finished_ = false;
+}
+
+CacheOccupancy Session::Impl::occupancy() const {
+  const CacheStats& stats = stream_.stats();
+  CacheOccupancy occupancy;
+  occupancy.stored_frames = stats.stored_frames;
+  occupancy.scale_pages = stats.scale_pages;
+  occupancy.window_pages = stats.window_pages;
+  occupancy.special_tokens = stats.special_tokens;
+  occupancy.special_pages = stats.special_pages;
+  occupancy.last_page_length = stats.last_page_len;
+  return occupancy;
+}
+
+Session::Session(const Model& model, int height, int width, const SessionOptions& options)
+    : impl_(std::make_unique<Impl>(model, height, width, options)) {}
+Session::~Session() = default;
+Session::Session(Session&&) noexcept = default;
+Session& Session::operator=(Session&&) noexcept = default;
+
+void Session::Add(std::span<const float> rgb, const ResultCallback& on_result) {
+  impl_->Add(rgb, on_result);
+}
+void Session::Finish(const ResultCallback& on_result) { impl_->Finish(on_result); }
+void Session::Reset() { impl_->Reset(); }
+const MemoryPlan& Session::memory_plan() const { return impl_->memory_plan(); }
+CacheOccupancy Session::occupancy() const { return impl_->occupancy(); }
+AttentionBackend Session::attention() const { return impl_->stream().plan().attention; }
+const StageTimes& Session::last_step() const { return impl_->stream().times(); }
+
+}  // namespace lingbot

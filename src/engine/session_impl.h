@@ -1,0 +1,40 @@
+#ifndef LINGBOT_ENGINE_SESSION_IMPL_H_
+#define LINGBOT_ENGINE_SESSION_IMPL_H_
+
+#include "engine/stream.h"
+#include "lingbot/session.h"
+
+namespace lingbot {
+
+// Queueing and keyframe policy around a Stream.
+class Session::Impl {
+ public:
+  Impl(const Model& model, int height, int width, const SessionOptions& options);
+
+  void Add(std::span<const float> rgb, const ResultCallback& on_result);
+  void Finish(const ResultCallback& on_result);
+  void Reset();
+
+  // Throws unless `rgb` can be a frame of this session.
+  void CheckFrame(std::span<const float> rgb) const;
+
+  Stream& stream() { return stream_; }
+  const MemoryPlan& memory_plan() const { return memory_; }
+  CacheOccupancy occupancy() const;
+
+ private:
+  bool collecting() const { return next_frame_ == 0; }
+  bool IsKeyframe(int64_t frame) const;
+  void RunStep(int frames, const ResultCallback& on_result);
+
+  SessionOptions options_;
+  MemoryPlan memory_;
+  Stream stream_;
+  int held_ = 0;            // scale frames collected so far
+  int64_t next_frame_ = 0;  // frames processed so far
+  bool finished_ = false;
+};
+
+}  // namespace lingbot
+
+#endif  // LINGBOT_ENGINE_SESSION_IMPL_H_

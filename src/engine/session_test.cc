@@ -1,0 +1,1 @@
+#include "lingbot/session.h"
