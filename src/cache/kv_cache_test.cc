@@ -269,11 +269,14 @@ TEST(KvCache, StrictRefusesAndStaysUsable) {
   };
   EXPECT_EQ(CodeOf(keep_undecided), ErrorCode::kTrajectoryFull);
   EXPECT_TRUE(Snapshot(cache) == before);
-  cache.BeginStep(1, StepKind::kTransient);
-  AppendAll(cache, {10});
-  EXPECT_EQ(Seen(cache, 1), oracle.Visible({10}, false, 1));
-  cache.Discard();
-  EXPECT_TRUE(Snapshot(cache) == before);
+  // Frames that are not stored need no budget.
+  for (const StepKind kind : {StepKind::kTransient, StepKind::kUndecided}) {
+    cache.BeginStep(1, kind);
+    AppendAll(cache, {10});
+    EXPECT_EQ(Seen(cache, 1), oracle.Visible({10}, false, 1));
+    cache.Discard();
+    EXPECT_TRUE(Snapshot(cache) == before);
+  }
 }
 
 TEST(KvCache, RefusesStepsThatTheStreamCannotTake) {

@@ -100,6 +100,8 @@ FrameSlot PageTable::AppendFrame() {
         "this step of the cache takes {} frame(s) at most: the first step of a stream has 1 to {} "
         "(scale_frames), every later one has 1",
         step_capacity(), config_.scale_frames);
+  Check(!state_.free.empty(), ErrorCode::kInternal, "the cache has no free patch page left of {}",
+        patch_pages_);
   FrameSlot slot;
   slot.page = state_.free.back();
   slot.first_special = special_tokens();
