@@ -70,26 +70,26 @@ int64_t Offset(const PagedKvView& kv, int64_t page, int64_t token, int64_t head)
   return page * kv.page_stride + token * kv.token_stride + head * kv.head_stride;
 }
 
-// Queries and a cache of twice as many pages as are visible, in random order; every token that is
+// Queries and a cache of two more pages than are visible, in random order; every token that is
 // not visible is NaN.
 class Scene {
  public:
   explicit Scene(const Case& c)
       : case_(c),
         q_(Random(c.tokens * c.heads * c.head_dim, 7, c.query_scale)),
-        pages_(2 * c.pages) {
+        pages_(c.pages + 2) {
     std::iota(pages_.begin(), pages_.end(), 0);
     std::shuffle(pages_.begin(), pages_.end(), std::minstd_rand(3));
     pages_.resize(c.pages);
     const int64_t plane = c.page_size * c.heads * c.head_dim;
-    pool_ = Buffer(c.dtype, {2 * c.pages, 2, plane});
-    for (int64_t i = 0; i < 4 * c.pages * plane; ++i) {
+    pool_ = Buffer(c.dtype, {c.pages + 2, 2, plane});
+    for (int64_t i = 0; i < 2 * (c.pages + 2) * plane; ++i) {
       WriteElement(pool_.view().raw(), c.dtype, i, kNaN);
     }
     const bool planes = c.layout == KvLayout::kPlanes;
     view_ = {.k = pool_.view().raw(),
              .v = static_cast<std::byte*>(pool_.view().raw()) +
-                  (planes ? 2 * c.pages * plane : plane) * SizeOf(c.dtype),
+                  (planes ? (c.pages + 2) * plane : plane) * SizeOf(c.dtype),
              .dtype = c.dtype,
              .page_stride = planes ? plane : 2 * plane,
              .token_stride = c.heads * c.head_dim,
@@ -233,11 +233,17 @@ INSTANTIATE_TEST_SUITE_P(All, AttentionTest,
                                   (kind.layout == KvLayout::kPlanes ? "_planes" : "_interleaved");
                          });
 
-// bfloat16 rounds what is stored, not what is computed: one tolerance for both.
+// Relative L2. bfloat16 rounds what is stored, not what is computed: one tolerance for both. The
+// matrix library sums all of 100,000 products in float32, one after another.
+double Tolerance(AttentionBackend backend) {
+  return backend == AttentionBackend::kSdpa ? 5e-6 : 1e-6;
+}
+
 TEST_P(AttentionTest, MatchesTheDefinition) {
   for (const Case& plain : kCases) {
     Scene scene(With(plain));
-    EXPECT_LE(RelativeL2(scene.Run(backend()), scene.Expected()), 1e-6) << scene.shape().Name();
+    EXPECT_LE(RelativeL2(scene.Run(backend()), scene.Expected()), Tolerance(backend()))
+        << scene.shape().Name();
   }
 }
 
@@ -250,7 +256,8 @@ TEST_P(AttentionTest, MatchesTheDefinitionAtRandomShapes) {
     const int64_t page_size = pick(1, 150);
     Scene scene(
         With({pick(1, 60), page_size, pick(1, 5), pick(1, page_size), pick(1, 3), 8 * pick(1, 9)}));
-    EXPECT_LE(RelativeL2(scene.Run(backend()), scene.Expected()), 1e-6) << scene.shape().Name();
+    EXPECT_LE(RelativeL2(scene.Run(backend()), scene.Expected()), Tolerance(backend()))
+        << scene.shape().Name();
   }
 }
 
