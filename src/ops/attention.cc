@@ -10,10 +10,13 @@
 namespace lingbot::ops {
 namespace {
 
+// Here and below, shapes are turned into text only when something is wrong: that allocates, and
+// these checks run for every block of every frame.
 void CheckHeadTensor(const char* name, const TensorView& view, int64_t heads, int64_t head_dim) {
-  Check(view.rank() == 3 && view.dim(1) == heads && view.dim(2) == head_dim, ErrorCode::kInternal,
-        "attention: {} has shape {}, expected [tokens, {}, {}]", name, view.shape().ToString(),
-        heads, head_dim);
+  if (view.rank() != 3 || view.dim(1) != heads || view.dim(2) != head_dim) {
+    Fail(ErrorCode::kInternal, "attention: {} has shape {}, expected [tokens, {}, {}]", name,
+         view.shape().ToString(), heads, head_dim);
+  }
   Check(view.stride(2) == 1, ErrorCode::kInternal,
         "attention: the channels of {} must be contiguous; their stride is {}", name,
         view.stride(2));
@@ -21,22 +24,30 @@ void CheckHeadTensor(const char* name, const TensorView& view, int64_t heads, in
         "attention: {} has no memory on the CPU", name);
 }
 
+void CheckFloat(const char* name, const TensorView& view) {
+  Check(view.dtype() == DType::kF32, ErrorCode::kInternal, "attention: {} is {}, expected float32",
+        name, NameOf(view.dtype()));
+}
+
 AttentionProblem QueriesOf(const TensorView& q, const TensorView& out) {
-  Check(q.rank() == 3 && q.dim(0) >= 0 && q.dim(1) >= 1 && q.dim(2) >= kHeadDimStep &&
-            q.dim(2) <= kMaxHeadDim && q.dim(2) % kHeadDimStep == 0,
-        ErrorCode::kInternal,
-        "attention: q has shape {}, expected [tokens, heads, head_dim] with a head_dim that is a "
-        "multiple of {} up to {}",
-        q.shape().ToString(), kHeadDimStep, kMaxHeadDim);
+  if (q.rank() != 3 || q.dim(0) < 0 || q.dim(1) < 1 || q.dim(2) < kHeadDimStep ||
+      q.dim(2) > kMaxHeadDim || q.dim(2) % kHeadDimStep != 0) {
+    Fail(ErrorCode::kInternal,
+         "attention: q has shape {}, expected [tokens, heads, head_dim] with a head_dim that is a "
+         "multiple of {} up to {}",
+         q.shape().ToString(), kHeadDimStep, kMaxHeadDim);
+  }
   CheckHeadTensor("q", q, q.dim(1), q.dim(2));
   CheckHeadTensor("out", out, q.dim(1), q.dim(2));
+  CheckFloat("q", q);
+  CheckFloat("out", out);
   Check(out.dim(0) == q.dim(0), ErrorCode::kInternal, "attention: out has {} tokens, q has {}",
         out.dim(0), q.dim(0));
   AttentionProblem problem;
-  problem.q = q.data<float>();
+  problem.q = static_cast<const float*>(q.raw());
   problem.q_token_stride = q.stride(0);
   problem.q_head_stride = q.stride(1);
-  problem.out = out.data<float>();
+  problem.out = static_cast<float*>(out.raw());
   problem.out_token_stride = out.stride(0);
   problem.out_head_stride = out.stride(1);
   problem.tokens = q.dim(0);
@@ -100,10 +111,12 @@ void DenseAttention(Context& context, AttentionBackend backend, const TensorView
   CheckHeadTensor("k", k, problem.heads, problem.head_dim);
   CheckHeadTensor("v", v, problem.heads, problem.head_dim);
   CheckKvType(k.dtype());
-  Check(k.dtype() == v.dtype() && k.dim(0) == v.dim(0) && k.dim(0) >= 1, ErrorCode::kInternal,
-        "attention: k has shape {} of {}, v has {} of {}; expected the same, with at least one "
-        "token",
-        k.shape().ToString(), NameOf(k.dtype()), v.shape().ToString(), NameOf(v.dtype()));
+  if (k.dtype() != v.dtype() || k.dim(0) != v.dim(0) || k.dim(0) < 1) {
+    Fail(ErrorCode::kInternal,
+         "attention: k has shape {} of {}, v has {} of {}; expected the same, with at least one "
+         "token",
+         k.shape().ToString(), NameOf(k.dtype()), v.shape().ToString(), NameOf(v.dtype()));
+  }
   problem.k = PlaneOf(k);
   problem.v = PlaneOf(v);
   problem.run_tokens = k.dim(0);
@@ -149,9 +162,12 @@ size_t AttentionWorkspaceBytes(AttentionBackend backend, int threads, int64_t to
       return reference::AttentionBytes(threads, kv_tokens, head_dim);
     case AttentionBackend::kSdpa:
       return GatheredAttentionBytes(tokens, kv_tokens, head_dim);
-    default:
+    case AttentionBackend::kCpu:
       return TiledAttentionBytes(threads, tokens, heads, head_dim);
+    case AttentionBackend::kAuto:
+      break;
   }
+  Fail(ErrorCode::kInternal, "attention: unknown back end {}", static_cast<int>(backend));
 }
 
 AttentionBackend LastAttentionBackend(Context& context) { return context.cpu().last_attention; }

@@ -32,7 +32,8 @@ struct FewRowsState {
         sums(query + dim),
         weights(sums + dim),
         largest(weights[kTileTokens]),
-        weight_sum(weights[kTileTokens + 1]) {}
+        weight_sum(weights[kTileTokens + 1]),
+        lost(weights[kTileTokens + 2]) {}
   static int64_t Floats(int64_t dim) { return 2 * dim + kTileTokens + 16; }
 
   float* query;    // [head_dim], times log2(e) / sqrt(head_dim)
@@ -40,6 +41,7 @@ struct FewRowsState {
   float* weights;  // [tile tokens], scores and then their exponentials
   float& largest;  // score
   float& weight_sum;
+  float& lost;  // what rounding took from weight_sum
 };
 
 }  // namespace lingbot::ops
@@ -100,7 +102,11 @@ HWY_INLINE float WeighTokens(FewRowsState& state, int64_t tokens) {
     sum = hn::Add(sum, weights);
   }
   const float shrink = hn::GetLane(Exp2(d, hn::Set(d, before - state.largest)));
-  state.weight_sum = state.weight_sum * shrink + hn::GetLane(hn::SumOfLanes(d, sum));
+  // Compensated (Kahan): an error here is one of the whole row.
+  const float sum_before = state.weight_sum * shrink;
+  const float term = state.lost * shrink + hn::GetLane(hn::SumOfLanes(d, sum));
+  state.weight_sum = sum_before + term;
+  state.lost = term - (state.weight_sum - sum_before);
   return shrink;
 }
 
@@ -182,6 +188,7 @@ void AttendFewRows(const AttentionProblem& problem, int64_t first_head, int64_t 
     std::fill(state.sums, state.sums + dim, 0.0f);
     state.largest = std::numeric_limits<float>::lowest();
     state.weight_sum = 0.0f;
+    state.lost = 0.0f;
   });
   KvTiles tiles(problem, first_head);
   for (KvTile tile = tiles.Next(); tile.tokens > 0; tile = tiles.Next()) {

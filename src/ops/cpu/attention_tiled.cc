@@ -45,10 +45,11 @@ struct TiledScratch {
         values(keys + kTileTokens * dim),
         weights(values + kTileTokens * dim),
         largest(weights + kTileTokens * kMaxPanelRows),
-        weight_sums(largest + kMaxPaddedRows) {}
+        weight_sums(largest + kMaxPaddedRows),
+        lost(weight_sums + kMaxPaddedRows) {}
   static int64_t Floats(int64_t dim) {
     return 2 * kMaxPaddedRows * dim + 2 * kTileTokens * dim + kTileTokens * kMaxPanelRows +
-           2 * kMaxPaddedRows;
+           3 * kMaxPaddedRows;
   }
 
   float* queries;      // [panels, head_dim, panel rows], times log2(e) / sqrt(head_dim)
@@ -58,6 +59,7 @@ struct TiledScratch {
   float* weights;      // [tile tokens, panel rows], scores and then their exponentials
   float* largest;      // [panels, panel rows], largest score so far
   float* weight_sums;  // [panels, panel rows]
+  float* lost;         // [panels, panel rows], what rounding took from weight_sums
 };
 
 struct RowBlock {
@@ -150,14 +152,27 @@ HWY_INLINE void Scores(const float* keys, const float* queries, int64_t dim, flo
   }
 }
 
+// weight_sums = weight_sums * shrink + sum, compensated (Kahan): an error here is one of the whole
+// row.
+HWY_INLINE void AddWeights(Vector sum, Vector shrink, float* weight_sums, float* lost) {
+  const Floats d;
+  const Vector before = hn::Mul(hn::Load(d, weight_sums), shrink);
+  const Vector term = hn::MulAdd(hn::Load(d, lost), shrink, sum);
+  const Vector after = hn::Add(before, term);
+  hn::Store(after, d, weight_sums);
+  hn::Store(hn::Sub(term, hn::Sub(after, before)), d, lost);
+}
+
 // One panel of queries against one tile: scores, online softmax, weighted values.
 template <int kVectors>
 struct Panel {
   // The weights of the tile replace its scores. `largest` and `weight_sums` are brought up to date;
   // the result is the factor by which what was summed before shrinks.
-  static HWY_INLINE void Softmax(int64_t tokens, const Vector (&tile_largest)[kVectors],
-                                 float* scores, float* largest, float* weight_sums,
+  static HWY_INLINE void Softmax(const TiledScratch& scratch, int64_t first_row, int64_t tokens,
+                                 const Vector (&tile_largest)[kVectors],
                                  Vector (&shrink)[kVectors]) {
+    float* scores = scratch.weights;
+    float* largest = scratch.largest + first_row;
     const Floats d;
     const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
     Vector now[kVectors];
@@ -177,8 +192,8 @@ struct Panel {
       }
     }
     for (int v = 0; v < kVectors; ++v) {
-      const Vector before = hn::Load(d, weight_sums + v * lanes);
-      hn::Store(hn::MulAdd(before, shrink[v], sum[v]), d, weight_sums + v * lanes);
+      AddWeights(sum[v], shrink[v], scratch.weight_sums + first_row + v * lanes,
+                 scratch.lost + first_row + v * lanes);
     }
   }
 
@@ -219,8 +234,7 @@ struct Panel {
                           tile_largest);
     }
     Vector shrink[kVectors];
-    Softmax(tokens, tile_largest, scratch.weights, scratch.largest + panel * rows,
-            scratch.weight_sums + panel * rows, shrink);
+    Softmax(scratch, panel * rows, tokens, tile_largest, shrink);
     AddValues(scratch.values, scratch.weights, tokens, dim, shrink,
               scratch.sums + panel * rows * dim);
   }
@@ -305,6 +319,7 @@ void AttendBlock(const AttentionProblem& problem, const RowBlock& block, float* 
   std::fill(scratch.sums, scratch.sums + padded * dim, 0.0f);
   std::fill(scratch.largest, scratch.largest + padded, std::numeric_limits<float>::lowest());
   std::fill(scratch.weight_sums, scratch.weight_sums + padded, 0.0f);
+  std::fill(scratch.lost, scratch.lost + padded, 0.0f);
 
   KvTiles tiles(problem, block.head);
   for (KvTile tile = tiles.Next(); tile.tokens > 0;) {
