@@ -21,8 +21,9 @@ Eigen::Quaterniond UnitQuaternion(const Eigen::Quaterniond& quaternion) {
   if (squared_norm == 0.0) return Eigen::Quaterniond::Identity();
   const double sign = FirstNonZeroIsNegative(quaternion) ? -1.0 : 1.0;
   Eigen::Quaterniond unit;
-  unit.coeffs() = quaternion.coeffs() * (sign / std::sqrt(squared_norm));
-  if (unit.w() == 0.0) unit.w() = 0.0;  // -0 would print as "-0"
+  const double factor = sign / std::sqrt(squared_norm);
+  // Adding 0 turns -0 into 0, so that files do not show "-0".
+  unit.coeffs() = (quaternion.coeffs() * factor).array() + 0.0;
   return unit;
 }
 

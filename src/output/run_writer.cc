@@ -93,7 +93,9 @@ void RunWriter::AddFrame(const FrameRecord& record) {
                                 {"intrinsics_original", first["intrinsics_original"]},
                                 {"mapping", first["mapping"]}};
   }
-  if (frame_count_ == 1 || (!depth_unit_noted_ && files_->depth_png_unit())) WriteManifest();
+  const bool unit_is_news =
+      options_.frames.depth_png && !depth_unit_noted_ && files_->depth_png_unit().has_value();
+  if (frame_count_ == 1 || unit_is_news) WriteManifest();
 }
 
 void RunWriter::WriteManifest() {
