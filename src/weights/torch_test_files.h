@@ -3,8 +3,8 @@
 
 // Makes PyTorch checkpoints for the tests, sound and broken ones.
 
+#include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +12,7 @@
 
 namespace lingbot {
 
+// The bytes of numbers, as they lie in memory.
 template <typename T>
 std::string Raw(const std::vector<T>& values) {
   return std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
@@ -22,35 +23,20 @@ std::string RawNumber(T value) {
   return std::string(reinterpret_cast<const char*>(&value), sizeof(T));
 }
 
-inline std::span<const std::byte> AsBytes(std::string_view text) {
-  return std::as_bytes(std::span(text.data(), text.size()));
-}
+std::span<const std::byte> AsBytes(std::string_view text);
 
 // Writes pickles instruction by instruction.
 class PickleWriter {
  public:
-  explicit PickleWriter(int protocol = 2) : out_("\x80") { out_ += static_cast<char>(protocol); }
+  explicit PickleWriter(int protocol = 2);
 
-  PickleWriter& Op(std::string_view bytes) {
-    out_ += bytes;
-    return *this;
-  }
-  PickleWriter& Text(std::string_view text) {
-    return Op("X").Op(RawNumber(static_cast<uint32_t>(text.size()))).Op(text);
-  }
-  PickleWriter& Int(int64_t value) { return Op("\x8A\x08").Op(RawNumber(value)); }
-  PickleWriter& Global(std::string_view module, std::string_view name) {
-    return Op("c").Op(module).Op("\n").Op(name).Op("\n");
-  }
-  PickleWriter& Ints(const std::vector<int64_t>& values) {
-    Op("(");
-    for (const int64_t value : values) Int(value);
-    return Op("t");
-  }
-  PickleWriter& EmptyOrderedDict() { return Global("collections", "OrderedDict").Op(")R"); }
-  PickleWriter& Storage(std::string_view type, std::string_view key, int64_t count) {
-    return Op("(").Text("storage").Global("torch", type).Text(key).Text("cpu").Int(count).Op("tQ");
-  }
+  PickleWriter& Op(std::string_view bytes);
+  PickleWriter& Text(std::string_view text);
+  PickleWriter& Int(int64_t value);
+  PickleWriter& Global(std::string_view module, std::string_view name);
+  PickleWriter& Ints(const std::vector<int64_t>& values);  // a tuple
+  PickleWriter& EmptyOrderedDict();
+  PickleWriter& Storage(std::string_view type, std::string_view key, int64_t count);
 
   struct TensorSpec {
     std::string storage_type = "FloatStorage";
@@ -61,15 +47,10 @@ class PickleWriter {
     std::vector<int64_t> stride;
   };
   // The arguments that every kind of tensor begins with, without the parentheses.
-  PickleWriter& TensorArguments(const TensorSpec& spec) {
-    Storage(spec.storage_type, spec.key, spec.count).Int(spec.offset);
-    return Ints(spec.size).Ints(spec.stride).Op("\x89").EmptyOrderedDict();
-  }
-  PickleWriter& Tensor(const TensorSpec& spec) {
-    return Global("torch._utils", "_rebuild_tensor_v2").Op("(").TensorArguments(spec).Op("tR");
-  }
+  PickleWriter& TensorArguments(const TensorSpec& spec);
+  PickleWriter& Tensor(const TensorSpec& spec);
 
-  std::string Stop() { return out_ + "."; }
+  std::string Stop();
 
  private:
   std::string out_;
@@ -84,65 +65,18 @@ class ZipWriter {
     uint16_t method = 0;
     uint16_t flags = 0;
   };
-  ZipWriter& Add(const File& file) {
-    files_.push_back(file);
-    return *this;
-  }
-  ZipWriter& Add(const std::string& name, const std::string& contents) {
-    return Add(File{name, contents});
-  }
+  ZipWriter& Add(const File& file);
+  ZipWriter& Add(const std::string& name, const std::string& contents);
 
   // With `zip64`, every number that can be in the 64-bit records is there.
-  std::string Write(bool zip64 = false, const std::string& comment = "") const {
-    std::string out, directory;
-    for (const File& file : files_) {
-      const auto size = static_cast<uint32_t>(file.contents.size());
-      const auto header = static_cast<uint32_t>(out.size());
-      directory += "PK\x01\x02" + Shorts({45, 45}) + Fields(file, zip64 ? ~0u : size) +
-                   Shorts({zip64 ? uint16_t{28} : uint16_t{0}, 0, 0, 0}) + RawNumber(uint32_t{0}) +
-                   RawNumber(zip64 ? ~0u : header) + file.name;
-      if (zip64) directory += Shorts({1, 24}) + Longs({size, size, header});
-      out += "PK\x03\x04" + Shorts({45}) + Fields(file, size) + Shorts({4}) + file.name +
-             Shorts({0xBEEF, 0}) + file.contents;
-    }
-    const uint64_t offset = out.size();
-    const auto count = static_cast<uint16_t>(files_.size());
-    out += directory;
-    const uint64_t end = out.size();
-    if (zip64) {
-      out += "PK\x06\x06" + Longs({44}) + Shorts({45, 45, 0, 0, 0, 0}) +
-             Longs({count, count, directory.size(), offset});
-      out += "PK\x06\x07" + RawNumber(uint32_t{0}) + Longs({end}) + RawNumber(uint32_t{1});
-    }
-    out += "PK\x05\x06" + Shorts({0, 0});
-    out += zip64 ? Shorts({0xFFFF, 0xFFFF}) : Shorts({count, count});
-    out += RawNumber(zip64 ? ~0u : static_cast<uint32_t>(directory.size()));
-    out += RawNumber(zip64 ? ~0u : static_cast<uint32_t>(offset));
-    return out + Shorts({static_cast<uint16_t>(comment.size())}) + comment;
-  }
+  std::string Write(bool zip64 = false, const std::string& comment = "") const;
 
  private:
-  // From the flags to the length of the name: shared by both kinds of header.
-  static std::string Fields(const File& file, uint32_t size) {
-    return Shorts({file.flags, file.method, 0, 0}) + RawNumber(uint32_t{0}) + RawNumber(size) +
-           RawNumber(size) + Shorts({static_cast<uint16_t>(file.name.size())});
-  }
-  static std::string Shorts(const std::vector<uint16_t>& values) { return Raw(values); }
-  static std::string Longs(const std::vector<uint64_t>& values) { return Raw(values); }
-
   std::vector<File> files_;
 };
 
-// An archive as torch.save lays it out.
-inline ZipWriter TorchZip(const std::string& pickle, const std::vector<std::string>& storages) {
-  ZipWriter zip;
-  zip.Add("archive/data.pkl", pickle).Add("archive/byteorder", "little");
-  for (size_t i = 0; i < storages.size(); ++i) {
-    zip.Add("archive/data/" + std::to_string(i), storages[i]);
-  }
-  zip.Add("archive/version", "3\n");
-  return zip;
-}
+// An archive as torch.save lays it out; storage i is the entry data/i.
+ZipWriter TorchZip(const std::string& pickle, const std::vector<std::string>& storages);
 
 }  // namespace lingbot
 
