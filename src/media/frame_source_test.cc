@@ -114,6 +114,11 @@ TEST_F(FrameSourceTest, StrideAndMaximum) {
   WriteTen();
   options_.stride = 4;
   EXPECT_THAT(Names(), ElementsAre("frame_1.png", "frame_5.png", "frame_9.png"));
+  ImageFolderSource source = Source();
+  EXPECT_EQ(source.Verify(team_)[2].source_index, 8);
+  Image image;
+  while (source.Next(&image)) EXPECT_EQ(image.source_index, image.rgb[0] - 1);
+  EXPECT_EQ(image.source_index, 8);
   options_.max_frames = 2;
   EXPECT_THAT(Names(), ElementsAre("frame_1.png", "frame_5.png"));
   EXPECT_EQ(Source().frame_count(), 2);
@@ -286,7 +291,14 @@ TEST_F(FrameSourceTest, UnusualNames) {
   EXPECT_EQ(thrown.message.find('\n'), std::string::npos);
 }
 
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kFreedMemoryIsKept = true;  // in a quarantine that finds late uses
+#else
+constexpr bool kFreedMemoryIsKept = false;
+#endif
+
 TEST_F(FrameSourceTest, MemoryDoesNotGrowWithTheNumberOfFrames) {
+  if (kFreedMemoryIsKept) GTEST_SKIP() << "the address sanitizer keeps freed memory";
   const FileBytes file = MakeRgbPng(512, 512, std::vector<uint8_t>(3 * 512 * 512, 7));
   for (int i = 0; i < 100; ++i) Write(std::to_string(i) + ".png", file);
   ImageFolderSource source = Source();
