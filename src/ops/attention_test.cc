@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <random>
 #include <string>
@@ -121,9 +122,12 @@ class Scene {
     return out;
   }
 
-  // The definition, in double precision.
-  std::vector<float> Expected() const {
-    std::vector<float> out(q_.size());
+  // The definition, in double precision; computed once for all back ends.
+  const std::vector<float>& Expected() const {
+    static std::map<std::string, std::vector<float>> known;
+    std::vector<float>& out = known[fmt::format("{}, {}", case_.Name(), case_.query_scale)];
+    if (!out.empty()) return out;
+    out.resize(q_.size());
     for (int64_t row = 0; row < case_.tokens; ++row) {
       for (int64_t head = 0; head < case_.heads; ++head) {
         const int64_t at = (row * case_.heads + head) * case_.head_dim;
@@ -252,7 +256,7 @@ TEST_P(AttentionTest, MatchesTheDefinitionAtRandomShapes) {
   const auto pick = [&](int64_t low, int64_t high) {
     return std::uniform_int_distribution<int64_t>(low, high)(generator);
   };
-  for (int i = 0; i < 150; ++i) {
+  for (int i = 0; i < 60; ++i) {
     const int64_t page_size = pick(1, 150);
     Scene scene(
         With({pick(1, 60), page_size, pick(1, 5), pick(1, page_size), pick(1, 3), 8 * pick(1, 9)}));

@@ -62,8 +62,17 @@ HWY_INLINE hn::Vec<D> LoadAsFloat(D d, const uint16_t* source) {
   return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(du, hn::LoadU(du16, source))));
 }
 
+// Vectors of at most kLimit lanes. Highway 0.16 cannot cap the single lane of its scalar target.
+#if HWY_TARGET == HWY_SCALAR
+template <size_t kLimit>
+using FloatTag = hn::ScalableTag<float>;
+#else
+template <size_t kLimit>
+using FloatTag = hn::CappedTag<float, kLimit>;
+#endif
+
 // Divides every head_dim.
-using Channels = hn::CappedTag<float, kHeadDimStep>;
+using Channels = FloatTag<kHeadDimStep>;
 using ChannelVector = hn::Vec<Channels>;
 
 // Scores of kTokens tokens.

@@ -75,7 +75,7 @@ HWY_BEFORE_NAMESPACE();
 namespace lingbot::ops::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-using Floats = hn::CappedTag<float, kMaxLanes>;
+using Floats = FloatTag<kMaxLanes>;
 using Vector = hn::Vec<Floats>;
 
 // Rows of the left operand in the innermost product: with three vectors of the right one that makes
