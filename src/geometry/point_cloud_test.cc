@@ -229,6 +229,22 @@ TEST(PointCloudTest, SampleCoversTheWholeStreamEvenly) {
   for (const int count : counts) EXPECT_NEAR(count, 1000, 150);
 }
 
+TEST(PointCloudTest, BudgetIsSpreadOverTheWholeStream) {
+  PointCloudOptions options;
+  options.point_budget = 3000;
+  TestFrame frame(20, 30);
+  std::fill(frame.confidence.begin(), frame.confidence.end(), 1.0f);  // the quantile keeps all
+  PointCloudBuilder builder(options);
+  for (int i = 0; i < 10; ++i) {
+    std::fill(frame.rgb.begin(), frame.rgb.end(), static_cast<uint8_t>(i / 5));
+    builder.Add(frame.View());
+  }
+  int counts[2] = {};
+  for (const ColoredPoint& point : builder.Build().points) ++counts[point.red];
+  EXPECT_EQ(counts[0] + counts[1], 3000);
+  EXPECT_NEAR(counts[0], 1500, 150);
+}
+
 TEST(PointCloudTest, QuantileOfASampledStreamIsClose) {
   PointCloudOptions options;
   options.point_budget = 5000;
@@ -240,16 +256,16 @@ TEST(PointCloudTest, QuantileOfASampledStreamIsClose) {
 
 TEST(PointCloudTest, MemoryIsBoundedWhateverTheLength) {
   PointCloudOptions options;
-  options.point_budget = 100'000;
+  options.point_budget = 20'000;
   PointCloudBuilder builder(options);
   builder.Reserve(builder.capacity());
-  EXPECT_EQ(builder.capacity(), 200'000);
-  const TestFrame frame(56, 84);
+  EXPECT_EQ(builder.capacity(), 40'000);
+  const TestFrame frame(28, 42);
   for (int i = 0; i < 100; ++i) builder.Add(frame.View());
   const uint64_t before = ResidentMemory();
   for (int i = 0; i < 2900; ++i) builder.Add(frame.View());
   EXPECT_LT(ResidentMemory(), before + (1u << 20));
-  EXPECT_EQ(builder.Build().points.size(), 100'000u);
+  EXPECT_EQ(builder.Build().points.size(), 20'000u);
 }
 
 TEST(PointCloudTest, ReserveNeverExceedsTheCapacity) {
