@@ -53,8 +53,7 @@ void CameraCache::CheckInput(const char* name, const TensorView& input, int64_t 
             input.dim(2) == config_.head_dim && (config_.head_dim == 1 || input.stride(2) == 1),
         ErrorCode::kInternal,
         "the camera cache was given {} of shape {}, strides {}, {}; expected float32 [frames, {}, "
-        "{}] "
-        "on the CPU with contiguous channels",
+        "{}] on the CPU with contiguous channels",
         name, input.shape().ToString(), input.strides().ToString(), NameOf(input.dtype()),
         config_.heads, config_.head_dim);
   Check(first >= 0 && input.dim(0) >= 1 && input.dim(0) <= max_entries_ - first,

@@ -36,8 +36,7 @@ void CheckInput(const char* name, const TensorView& input, const PageStoreConfig
             (config.head_dim == 1 || input.stride(2) == 1),
         ErrorCode::kInternal,
         "the cache was given {} of shape {}, strides {}, {}; expected float32 [tokens, {}, {}] on "
-        "the "
-        "CPU with contiguous channels",
+        "the CPU with contiguous channels",
         name, input.shape().ToString(), input.strides().ToString(), NameOf(input.dtype()),
         config.heads, config.head_dim);
 }
@@ -45,15 +44,13 @@ void CheckInput(const char* name, const TensorView& input, const PageStoreConfig
 void CheckRuns(std::span<const TokenRun> runs, int64_t rows, const PageStoreConfig& config) {
   int64_t next = 0;
   for (const TokenRun& run : runs) {
-    Check(run.row == next && run.count >= 1 && run.place.page >= 0 &&
-              run.place.page < config.pages && run.place.token >= 0 &&
-              run.count <= config.page_size - run.place.token,
-          ErrorCode::kInternal,
-          "row {} of the cache's input ({} rows) does not go to tokens {} to {} of page {}: the "
-          "store "
-          "has {} pages of {} tokens",
-          run.row, run.count, run.place.token, run.place.token + run.count, run.place.page,
-          config.pages, config.page_size);
+    Check(
+        run.row == next && run.count >= 1 && run.place.page >= 0 && run.place.page < config.pages &&
+            run.place.token >= 0 && run.count <= config.page_size - run.place.token,
+        ErrorCode::kInternal,
+        "rows from {} of the cache's input go to {} tokens from token {} of page {}; the store has "
+        "{} pages of {} tokens, and row {} comes next",
+        run.row, run.count, run.place.token, run.place.page, config.pages, config.page_size, next);
     next += run.count;
   }
   Check(next == rows, ErrorCode::kInternal, "the cache was given {} tokens; expected {}", rows,
