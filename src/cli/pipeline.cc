@@ -103,21 +103,14 @@ void Pipeline::ProcessAll() {
 bool Pipeline::NextFrame(Image* image) {
   const auto start = Clock::now();
   while (plan_.source->Next(image)) {
-    const ResizeSize size =
-        ComputeResizeSize(image->width, image->height, plan_.preprocess, image->name);
-    const bool same =
-        size.out_width == plan_.size.out_width && size.out_height == plan_.size.out_height;
-    Check(same || skip_bad_, ErrorCode::kShapeMismatch,
-          "{} comes to {}x{} pixels, the frames before it to {}x{}; it was changed during the run",
-          image->name, size.out_width, size.out_height, plan_.size.out_width,
-          plan_.size.out_height);
-    if (same) {
+    try {
+      CheckFrameSize(plan_, {image->width, image->height}, image->name);
       times_.decode += SecondsSince(start);
       return true;
+    } catch (const Error& error) {
+      if (!skip_bad_) throw;
+      console_->Warn(fmt::format("skipped image {}: {}", image->source_index, error.what()));
     }
-    console_->Warn(fmt::format("skipped image {}: {} comes to {}x{} pixels instead of {}x{}",
-                               image->source_index, image->name, size.out_width, size.out_height,
-                               plan_.size.out_width, plan_.size.out_height));
   }
   return false;
 }

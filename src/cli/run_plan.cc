@@ -28,9 +28,17 @@ auto AsUsage(Body&& body) {
   }
 }
 
+// Without links, dots and a slash at the end.
+fs::path Resolved(const fs::path& path) {
+  std::error_code problem;
+  const fs::path resolved = fs::weakly_canonical(path, problem);
+  return resolved.has_filename() ? resolved : resolved.parent_path();
+}
+
+// `path` is `folder` or lies below it; both resolved.
 bool IsInside(const fs::path& path, const fs::path& folder) {
-  const auto [end, unused] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
-  return end == folder.end();
+  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first ==
+         folder.end();
 }
 
 // Refuses what would destroy something: an input that an earlier run's clean-up would delete,
@@ -38,9 +46,7 @@ bool IsInside(const fs::path& path, const fs::path& folder) {
 void CheckOutputFolder(const RunOptions& options) {
   const fs::path out(options.out);
   std::error_code problem;
-  const fs::path input = fs::weakly_canonical(options.input, problem);
-  const fs::path target = fs::weakly_canonical(out, problem);
-  Check(!IsInside(input, target), ErrorCode::kInvalidArgument,
+  Check(!IsInside(Resolved(options.input), Resolved(out)), ErrorCode::kInvalidArgument,
         "the input {} lies in the output folder {}; choose another --out", options.input,
         options.out);
   if (!fs::exists(out, problem)) return;
@@ -64,25 +70,33 @@ ImageFolderOptions SourceOptions(const RunOptions& options, Console* console) {
   return source;
 }
 
-// The size that all frames have after preprocessing; counts the frames that have it.
+// Resizing alone would blow a single pixel up to a whole frame; less than a patch shows nothing.
+ResizeSize SizeInRun(const ImageSize& image, const PreprocessOptions& options,
+                     const std::string& name) {
+  Check(std::min(image.width, image.height) >= options.patch_size, ErrorCode::kInvalidArgument,
+        "{}: {}x{} is too small: both sides need at least the {} pixels of a patch", name,
+        image.width, image.height, options.patch_size);
+  return ComputeResizeSize(image.width, image.height, options, name);
+}
+
+// The first usable image decides the size that all frames have. Counts those that have it.
 void CheckFrameSizes(const std::vector<FrameInfo>& infos, bool skip, RunPlan* plan) {
-  plan->first_name = infos.front().name;
-  plan->size = ComputeResizeSize(infos.front().size.width, infos.front().size.height,
-                                 plan->preprocess, infos.front().name);
   for (const FrameInfo& info : infos) {
-    const ResizeSize size =
-        ComputeResizeSize(info.size.width, info.size.height, plan->preprocess, info.name);
-    const bool same =
-        size.out_width == plan->size.out_width && size.out_height == plan->size.out_height;
-    Check(same || skip, ErrorCode::kShapeMismatch,
-          "{} ({}x{}) becomes {}x{} pixels, but {} ({}x{}) becomes {}x{}; all frames of a run must "
-          "come to one size: sort them apart, use --preprocess pad, or leave such frames out with "
-          "--skip-bad",
-          info.name, info.size.width, info.size.height, size.out_width, size.out_height,
-          infos.front().name, infos.front().size.width, infos.front().size.height,
-          plan->size.out_width, plan->size.out_height);
-    if (same) ++plan->frames;
+    try {
+      if (plan->frames == 0) {
+        plan->size = SizeInRun(info.size, plan->preprocess, info.name);
+        plan->first_name = info.name;
+      }
+      CheckFrameSize(*plan, info.size, info.name);
+      ++plan->frames;
+    } catch (const Error&) {
+      if (!skip) throw;  // else said when its turn comes
+    }
   }
+  Check(plan->frames > 0, ErrorCode::kNoInput,
+        "none of the {} images is large enough for image size {}; the first is {} ({}x{})",
+        infos.size(), plan->preprocess.image_size, infos.front().name, infos.front().size.width,
+        infos.front().size.height);
 }
 
 void LookAtImages(const RunOptions& options, const ThreadTeam& team, Console* console,
@@ -164,6 +178,16 @@ void CheckRunMemory(const RunOptions& options, RunPlan* plan) {
 }
 
 }  // namespace
+
+void CheckFrameSize(const RunPlan& plan, const ImageSize& image, const std::string& name) {
+  const ResizeSize size = SizeInRun(image, plan.preprocess, name);
+  Check(size.out_width == plan.size.out_width && size.out_height == plan.size.out_height,
+        ErrorCode::kShapeMismatch,
+        "{} ({}x{}) comes to {}x{} pixels, but {} came to {}x{}; all frames of a run must come to "
+        "one size: sort them apart, use --preprocess pad, or leave such frames out with --skip-bad",
+        name, image.width, image.height, size.out_width, size.out_height, plan.first_name,
+        plan.size.out_width, plan.size.out_height);
+}
 
 int AutomaticKeyframeInterval(int64_t frames) {
   constexpr int64_t kTrained = 320;

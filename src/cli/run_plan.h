@@ -35,6 +35,10 @@ struct RunPlan {
 // training), else frames / 320 rounded up.
 int AutomaticKeyframeInterval(int64_t frames);
 
+// Throws kShapeMismatch if an image of this size does not come to the size of the run's frames,
+// kInvalidArgument if it is too small for any.
+void CheckFrameSize(const RunPlan& plan, const ImageSize& image, const std::string& name);
+
 // Looks at the output folder, the checkpoint's header and every image, and checks options and
 // memory against them, cheap checks first. Throws UsageError for what is wrong with options or
 // input, else Error.
