@@ -39,7 +39,7 @@ LAYERS = {
                "geometry"],
     "output": ["base", "geometry"],
     "server": ["base", "output"],
-    "cli": ["media", "output", "server"],
+    "cli": ["base", "tensor", "preprocess", "geometry", "media", "output", "server"],
 }
 
 # The front files of the operators dispatch to the back ends; their headers do not know them.

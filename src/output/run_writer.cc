@@ -171,7 +171,8 @@ RunReport RunWriter::Finish(const RunSummary& summary) {
   if (!summary.timings.is_null()) manifest_["timings"] = summary.timings;
   if (!summary.windows.is_null()) manifest_["windows"] = summary.windows;
   manifest_["warnings"] = report.warnings;
-  manifest_["status"] = "complete";
+  manifest_["status"] = summary.status;
+  if (!summary.error.empty()) manifest_["error"] = summary.error;
   WriteManifest();
   Check(IsRunFolder(folder_), ErrorCode::kFileUnwritable, "{} was written but cannot be read back",
         (folder_ / kManifestName).string());

@@ -27,6 +27,9 @@ struct OutputOptions {
 
 // What is known only at the end of a run; copied into manifest.json. null entries are left out.
 struct RunSummary {
+  // "complete", or why the run ended early: "failed" or "interrupted", then with a message.
+  std::string status = "complete";
+  std::string error;
   nlohmann::ordered_json timings;
   nlohmann::ordered_json windows;  // windowed mode: scale and transform of every window
 };
@@ -41,7 +44,8 @@ struct RunReport {
 };
 
 // Writes the results of a run into a folder as they come:
-//   manifest.json       from the start, with "status": "running", "failed" or "complete"
+//   manifest.json       from the start, with "status": "running", then "complete",
+//                       "failed" or "interrupted"
 //   frames.jsonl        one record per frame, appended after the frame's other files
 //   trajectory_tum.txt  one line per frame
 //   depth/NNNNNN.png, depth/NNNNNN.npy, confidence/NNNNNN.npy
@@ -58,8 +62,9 @@ class RunWriter {
   // or whose index does not grow (then nothing was written).
   void AddFrame(const FrameRecord& record);
 
-  // Writes the cloud and the final manifest, then checks every file on the disk. To be called once,
-  // after which no frame may follow.
+  // Writes the cloud of the frames so far and the final manifest, then checks every file on the
+  // disk. Also for runs that ended early, see RunSummary. To be called once, after which no frame
+  // may follow.
   RunReport Finish(const RunSummary& summary);
 
   // Notes in the manifest that the run ended with an error. Never throws: the error being handled

@@ -1,0 +1,74 @@
+#include "cli/console.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "base/check.h"
+
+namespace lingbot::cli {
+namespace {
+
+// Standard error has nobody to report its own failure to.
+void PrintErr(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+}
+
+}  // namespace
+
+std::string OneLine(std::string_view text) {
+  std::string line(text);
+  for (char& c : line) {
+    if (static_cast<unsigned char>(c) < 32 || c == 127) c = c == '\n' ? ' ' : '?';
+  }
+  while (!line.empty() && line.back() == ' ') line.pop_back();
+  return line;
+}
+
+void PrintOut(const std::string& text) {
+  errno = 0;
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  const bool flushed = std::fflush(stdout) == 0;
+  Check(written && flushed, ErrorCode::kFileUnwritable, "cannot write to standard output: {}",
+        std::strerror(errno));
+}
+
+void PrintError(std::string_view message) {
+  PrintErr("lingbot-map: error: " + OneLine(message) + "\n");
+}
+
+Console::Console(bool quiet) : quiet_(quiet), terminal_(::isatty(STDERR_FILENO) == 1) {}
+
+Console::~Console() { EndProgress(); }
+
+void Console::Note(std::string_view line) {
+  if (quiet_) return;
+  EndProgress();
+  PrintErr(OneLine(line) + "\n");
+}
+
+void Console::Warn(std::string_view line) {
+  EndProgress();
+  PrintErr("lingbot-map: warning: " + OneLine(line) + "\n");
+}
+
+void Console::Progress(std::string_view line) {
+  if (quiet_) return;
+  if (terminal_) {
+    // Back to the first column, then blank what a longer line before left behind.
+    PrintErr("\r" + OneLine(line) + "\x1b[K");
+    open_ = true;
+  } else {
+    PrintErr(OneLine(line) + "\n");
+  }
+}
+
+void Console::EndProgress() {
+  if (open_) PrintErr("\n");
+  open_ = false;
+}
+
+}  // namespace lingbot::cli

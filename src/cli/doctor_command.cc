@@ -1,0 +1,80 @@
+#include "cli/doctor_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/system_memory.h"
+#include "cli/console.h"
+#include "cli/memory_table.h"
+#include "lingbot/model.h"
+#include "lingbot/processor.h"
+#include "output/manifest.h"
+
+namespace lingbot::cli {
+namespace {
+
+uint64_t PhysicalMemory() {
+  const long pages = ::sysconf(_SC_PHYS_PAGES);
+  const long page_bytes = ::sysconf(_SC_PAGESIZE);
+  if (pages <= 0 || page_bytes <= 0) return 0;
+  return static_cast<uint64_t>(pages) * static_cast<uint64_t>(page_bytes);
+}
+
+// Windows worth trying on a machine that is too small for the first.
+const std::vector<int>& Windows() {
+  static const std::vector<int> windows = {64, 32, 16, 8};
+  return windows;
+}
+
+nlohmann::ordered_json MachineJson(const ProcessorInfo& processor, uint64_t available) {
+  return {{"version", LINGBOT_VERSION},
+          {"processor", processor.name},
+          {"cores", processor.cores},
+          {"kernels", processor.kernels},
+          {"native_bfloat16", processor.native_bfloat16},
+          {"default_precision", processor.native_bfloat16 ? "bf16" : "fp32"},
+          {"matrix_library", processor.matrix_library},
+          {"matrix_kernels", processor.matrix_kernels},
+          {"memory_bytes", PhysicalMemory()},
+          {"free_bytes", available}};
+}
+
+std::string MachineText(const ProcessorInfo& processor, uint64_t available) {
+  return fmt::format(
+      "lingbot-map  {}\n"
+      "processor    {}, {} cores usable\n"
+      "kernels      {} (ours), {} ({})\n"
+      "bfloat16     {}\n"
+      "memory       {}, {} free\n",
+      LINGBOT_VERSION, processor.name.empty() ? "unknown" : processor.name, processor.cores,
+      processor.kernels, processor.matrix_kernels, processor.matrix_library,
+      processor.native_bfloat16
+          ? "multiplied natively: --precision auto is bf16"
+          : "not multiplied natively: --precision auto is fp32; bf16 halves the memory",
+      FormatBytes(PhysicalMemory()), available > 0 ? FormatBytes(available) : "an unknown part");
+}
+
+}  // namespace
+
+ExitCode DoctorCommand(const DoctorOptions& options) {
+  const ModelInfo model =
+      options.model.empty() ? ReleasedModel() : InspectCheckpoint(options.model).model;
+  const ProcessorInfo processor = DescribeProcessor();
+  const uint64_t available = AvailableMemory();
+  const std::vector<MemoryRow> rows = MemoryTable(model, Windows());
+  if (options.json) {
+    nlohmann::ordered_json json = MachineJson(processor, available);
+    json["model"] = model.source;
+    json["memory"] = MemoryTableJson(rows, available);
+    PrintOut(JsonText(json, 2) + "\n");
+  } else {
+    PrintOut(MachineText(processor, available) +
+             fmt::format("what streams of any length need with {}\n", OneLine(model.source)) +
+             MemoryTableText(rows, available));
+  }
+  return ExitCode::kOk;
+}
+
+}  // namespace lingbot::cli

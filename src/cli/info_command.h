@@ -1,0 +1,20 @@
+#ifndef LINGBOT_CLI_INFO_COMMAND_H_
+#define LINGBOT_CLI_INFO_COMMAND_H_
+
+#include <string>
+
+#include "cli/exit_code.h"
+
+namespace lingbot::cli {
+
+struct InfoOptions {
+  std::string file;
+  bool json = false;
+};
+
+// Describes a checkpoint without loading it. Throws Error.
+ExitCode InfoCommand(const InfoOptions& options);
+
+}  // namespace lingbot::cli
+
+#endif  // LINGBOT_CLI_INFO_COMMAND_H_

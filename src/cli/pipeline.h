@@ -1,0 +1,85 @@
+#ifndef LINGBOT_CLI_PIPELINE_H_
+#define LINGBOT_CLI_PIPELINE_H_
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/thread_team.h"
+#include "cli/console.h"
+#include "cli/frame_queue.h"
+#include "cli/frame_stream.h"
+#include "cli/progress.h"
+#include "cli/run_plan.h"
+#include "cli/stop_signal.h"
+#include "output/run_writer.h"
+
+namespace lingbot::cli {
+
+// Seconds by stage, over all frames. `network` is the session's time without the writing inside.
+struct RunTimes {
+  double decode = 0;
+  double preprocess = 0;
+  double network = 0;
+  double write = 0;
+  StageTimes stages;  // milliseconds; parts of `network`, streaming mode only
+};
+
+// How the frames went. `message` and `code` belong to the first error; a later one on the way out
+// is not reported.
+struct Outcome {
+  enum class Status { kComplete, kFailed, kInterrupted };
+  Status status = Status::kComplete;
+  ErrorCode code = ErrorCode::kInternal;
+  std::string message;
+};
+
+// "complete", "failed" or "interrupted", as the manifest and the summary say it.
+const char* NameOf(Outcome::Status status);
+
+// Takes the frames of a run from the source through the session into the writer, one at a time.
+class Pipeline {
+ public:
+  // All arguments must outlive the object.
+  Pipeline(const RunPlan& plan, bool skip_bad, const ThreadTeam& team, FrameStream* stream,
+           RunWriter* writer, const StopSignal& stop, Console* console);
+
+  // Until the source ends, something fails or a signal arrives. Does not throw: when it returns,
+  // whatever was computed has been written, as far as it could be.
+  Outcome Run();
+
+  int64_t frames() const { return written_; }
+  const RunTimes& times() const { return times_; }
+
+ private:
+  void ProcessAll();
+  bool NextFrame(Image* image);
+  void Feed(const Image& image, const PreprocessedFrame& frame);
+  void CallStream(const std::function<void(const ResultCallback&)>& call);
+  void Write(const FrameResult& result);
+  std::span<const float> DepthOfImage(const FrameResult& result, const ImageMapping& mapping);
+  void FlushHeldFrames();
+  int64_t total() const;
+
+  const RunPlan& plan_;
+  bool skip_bad_;
+  FrameStream* stream_;
+  RunWriter* writer_;
+  const StopSignal& stop_;
+  Console* console_;
+  Preprocessor preprocessor_;
+  FrameQueue queue_;
+  Progress progress_;
+  RunTimes times_;
+  std::vector<float> depth_;  // [height, width], where a frame is padded
+  int64_t listed_;            // by the source at the start
+  int64_t written_ = 0;
+  bool finished_ = false;  // no frame is left
+  bool writer_failed_ = false;
+};
+
+}  // namespace lingbot::cli
+
+#endif  // LINGBOT_CLI_PIPELINE_H_

@@ -1,0 +1,41 @@
+#include "cli/progress.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace lingbot::cli {
+
+std::string FormatDuration(double seconds) {
+  const auto whole = static_cast<int64_t>(std::clamp(seconds, 0.0, 1e9) + 0.5);
+  const int64_t hours = whole / 3600;
+  const int64_t minutes = whole / 60 % 60;
+  return hours > 0 ? fmt::format("{}:{:02}:{:02}", hours, minutes, whole % 60)
+                   : fmt::format("{}:{:02}", minutes, whole % 60);
+}
+
+std::string ProgressLine(int64_t done, int64_t total, double elapsed,
+                         const CacheOccupancy& occupancy) {
+  std::string speed = "  - frames/s  ETA -";
+  if (done > 0 && elapsed > 0) {
+    const double rate = static_cast<double>(done) / elapsed;
+    speed = fmt::format("  {:.3g} frames/s  ETA {}", rate,
+                        FormatDuration(static_cast<double>(total - done) / rate));
+  }
+  return fmt::format("frame {}/{}{}  cache {} + {} pages, {} stored frames, {} specials", done,
+                     total, speed, occupancy.scale_pages, occupancy.window_pages,
+                     occupancy.stored_frames, occupancy.special_tokens);
+}
+
+void Progress::Update(int64_t done, int64_t total, const CacheOccupancy& occupancy) {
+  const Clock::time_point now = Clock::now();
+  const auto pause =
+      console_->is_terminal() ? std::chrono::milliseconds(100) : std::chrono::milliseconds(5000);
+  if (shown_ && done < total && now - last_ < pause) return;
+  last_ = now;
+  shown_ = true;
+  const double elapsed = std::chrono::duration<double>(now - start_).count();
+  console_->Progress(ProgressLine(done, total, elapsed, occupancy));
+}
+
+}  // namespace lingbot::cli

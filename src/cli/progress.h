@@ -1,0 +1,40 @@
+#ifndef LINGBOT_CLI_PROGRESS_H_
+#define LINGBOT_CLI_PROGRESS_H_
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "cli/console.h"
+#include "lingbot/session.h"
+
+namespace lingbot::cli {
+
+// "4:05", "1:02:03".
+std::string FormatDuration(double seconds);
+
+// "frame 12/240  1.3 frames/s  ETA 2:55  cache 8 + 4 pages, 12 stored frames, 72 specials"
+std::string ProgressLine(int64_t done, int64_t total, double elapsed,
+                         const CacheOccupancy& occupancy);
+
+// Decides when a progress line is due: ten times a second on a terminal, else every five seconds,
+// and at the first and the last frame.
+class Progress {
+ public:
+  explicit Progress(Console* console) : console_(console) {}
+
+  void Start() { start_ = last_ = Clock::now(); }
+  void Update(int64_t done, int64_t total, const CacheOccupancy& occupancy);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  Console* console_;
+  Clock::time_point start_;
+  Clock::time_point last_;
+  bool shown_ = false;
+};
+
+}  // namespace lingbot::cli
+
+#endif  // LINGBOT_CLI_PROGRESS_H_

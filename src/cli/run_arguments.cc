@@ -1,0 +1,168 @@
+#include "cli/run_arguments.h"
+
+#include <cmath>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "cli/byte_size.h"
+
+namespace lingbot::cli {
+namespace {
+
+constexpr int kMost = 1 << 20;  // of any count; the engine has the same bound
+
+// An option whose value is one of a few words.
+template <typename T>
+CLI::Option* AddChoice(CLI::App* app, const std::string& name, T* target,
+                       const std::map<std::string, T>& choices, const std::string& fallback,
+                       const std::string& text) {
+  CLI::Option* option = app->add_option_function<std::string>(
+      name, [target, choices](const std::string& word) { *target = choices.at(word); }, text);
+  std::vector<std::string> words;
+  for (const auto& choice : choices) words.push_back(choice.first);
+  option->check(CLI::IsMember(words));
+  option->default_str(fallback);
+  return option;
+}
+
+template <typename T>
+CLI::Option* AddCount(CLI::App* app, const std::string& name, T* target, int64_t least,
+                      const std::string& fallback, const std::string& text) {
+  CLI::Option* option = app->add_option(name, *target, text);
+  option->check(CLI::Range(least, int64_t{kMost}));
+  option->default_str(fallback);
+  return option;
+}
+
+// Refuses what a comparison with the bounds lets through: not-a-number.
+CLI::Option* AddNumber(CLI::App* app, const std::string& name, std::function<void(double)> set,
+                       double least, const std::string& fallback, const std::string& text) {
+  CLI::Option* option = app->add_option_function<double>(
+      name,
+      [set = std::move(set), name, least](double value) {
+        if (!std::isfinite(value) || value < least) {
+          throw CLI::ValidationError(
+              name, "must be a finite number of at least " + CLI::detail::to_string(least));
+        }
+        set(value);
+      },
+      text);
+  option->default_str(fallback);
+  return option;
+}
+
+void AddInputArguments(CLI::App* app, RunOptions* options) {
+  app->add_option("INPUT", options->input, "folder of JPEG and PNG images, or one image")
+      ->required();
+  app->add_option("--model", options->model, "checkpoint: .pt or .safetensors")->required();
+  app->add_option("--out", options->out, "folder for the results; made if it does not exist")
+      ->required();
+  app->add_option("--image-size", options->image_size,
+                  "width of the network's input in pixels, a multiple of its patch size")
+      ->check(CLI::Range(1, kMaxImageSize))
+      ->default_str("the model's");
+  AddChoice<ResizeMode>(app, "--preprocess", &options->resize,
+                        {{"crop", ResizeMode::kCrop}, {"pad", ResizeMode::kPad}}, "crop",
+                        "portrait images: cut rows off, or add white to a square");
+  AddCount(app, "--stride", &options->stride, 1, "1", "use every n-th image");
+  AddCount(app, "--max-frames", &options->max_frames, 0, "all", "stop after so many images");
+  app->add_flag("--skip-bad", options->skip_bad,
+                "leave out images that cannot be read or have another size");
+}
+
+void AddStreamArguments(CLI::App* app, RunOptions* options) {
+  SessionOptions* session = &options->session;
+  AddCount(app, "--scale-frames", &session->scale_frames, 1, "the model's",
+           "frames processed together at the start");
+  AddCount(app, "--window", &session->sliding_window, 1, "the model's",
+           "later frames whose patches stay visible");
+  AddCount(app, "--keyframe-interval", &options->keyframe_interval, 1, "automatic",
+           "store every n-th frame; automatic: 1 up to 320 frames, else frames / 320 rounded up "
+           "(windowed: 1)");
+  AddCount(app, "--camera-iterations", &session->camera_iterations, 1, "the model's",
+           "refinement passes of the camera head");
+  AddCount(app, "--trajectory-frames", &session->trajectory_frames, 1, "1024",
+           "stored frames that are remembered before older ones are thinned out");
+  app->add_flag("--strict", session->strict, "end with an error instead of thinning");
+  AddChoice<bool>(app, "--mode", &options->windowed, {{"streaming", false}, {"windowed", true}},
+                  "streaming", "one stream, or overlapping windows aligned to each other");
+  AddCount(app, "--window-size", &options->windows.window_size, 1, "64",
+           "windowed: stored frames of a window");
+  CLI::Option* keyframes = AddCount(app, "--overlap-keyframes", &options->windows.overlap_keyframes,
+                                    1, "none", "windowed: stored frames that neighbours share");
+  AddCount(app, "--overlap-frames", &options->windows.overlap_frames, 1, "the scale frames",
+           "windowed: frames that neighbours share")
+      ->excludes(keyframes);
+}
+
+void AddMachineArguments(CLI::App* app, RunOptions* options) {
+  AddChoice<Precision>(
+      app, "--precision", &options->precision,
+      {{"fp32", Precision::kFloat32}, {"bf16", Precision::kBFloat16}, {"auto", Precision::kAuto}},
+      "auto", "of weights and cache; auto: bf16 where the processor multiplies it");
+  AddChoice<AttentionBackend>(app, "--attention", &options->session.attention,
+                              {{"auto", AttentionBackend::kAuto},
+                               {"reference", AttentionBackend::kReference},
+                               {"cpu", AttentionBackend::kCpu},
+                               {"sdpa", AttentionBackend::kSdpa}},
+                              "auto", "who computes attention");
+  app->add_option("--threads", options->session.threads, "processor threads")
+      ->check(CLI::Range(1, 1024))
+      ->default_str("all cores");
+  app->add_option_function<std::string>(
+         "--memory-limit",
+         [options](const std::string& text) {
+           try {
+             options->memory_limit = ParseByteSize(text);
+           } catch (const Error& error) {
+             throw CLI::ValidationError("--memory-limit", error.what());
+           }
+         },
+         "most memory this process may plan for, such as 4GiB or 800MB")
+      ->default_str("what is free");
+}
+
+void AddOutputArguments(CLI::App* app, RunOptions* options) {
+  OutputOptions* output = &options->output;
+  CLI::Option* quantile = AddNumber(
+      app, "--conf", [output](double q) { output->cloud.filter.confidence_quantile = q; }, 0, "0.5",
+      "point cloud: drop this part of the points, those of lowest confidence");
+  quantile->check([](const std::string& text) {
+    double value = 0;
+    const bool below_1 = CLI::detail::lexical_cast(text, value) && value < 1;
+    return below_1 ? std::string()
+                   : "is a part of the points, from 0 to below 1, not " + text +
+                         "; for a confidence itself use --conf-threshold";
+  });
+  AddNumber(
+      app, "--conf-threshold",
+      [output](double value) { output->cloud.filter.min_confidence = static_cast<float>(value); },
+      0, "none", "point cloud: keep points of at least this confidence instead")
+      ->excludes(quantile);
+  AddNumber(
+      app, "--voxel", [output](double side) { output->cloud.voxel_size = side; }, 0, "0",
+      "point cloud: at most one point in a cube of this side, in the model's unit; 0 = off");
+  app->add_option("--max-points", output->cloud.point_budget, "point cloud: at most so many points")
+      ->check(CLI::Range(int64_t{1}, int64_t{200'000'000}))
+      ->default_str("2000000");
+  app->add_flag("!--no-ply", output->ply, "write no point cloud");
+  app->add_flag_callback(
+      "--no-depth", [output] { output->frames.depth_png = output->frames.depth_npy = false; },
+      "write no depth files");
+  app->add_flag("--overwrite", output->overwrite,
+                "replace an earlier run, or write beside other files");
+  app->add_flag("--quiet", options->quiet, "say nothing but warnings and errors");
+  app->add_flag("--json", options->json, "summary as JSON on standard output");
+}
+
+}  // namespace
+
+void AddRunArguments(CLI::App* app, RunOptions* options) {
+  AddInputArguments(app, options);
+  AddStreamArguments(app, options);
+  AddMachineArguments(app, options);
+  AddOutputArguments(app, options);
+}
+
+}  // namespace lingbot::cli

@@ -1,0 +1,160 @@
+#include "cli/run_command.h"
+
+#include <chrono>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "base/system_memory.h"
+#include "cli/console.h"
+#include "cli/frame_stream.h"
+#include "cli/names.h"
+#include "cli/pipeline.h"
+#include "cli/run_plan.h"
+#include "cli/run_summary.h"
+#include "cli/stop_signal.h"
+#include "output/manifest.h"
+
+namespace lingbot::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+void AnnouncePlan(const RunOptions& options, const RunPlan& plan, Console* console) {
+  const ModelInfo& model = plan.checkpoint.model;
+  const ResizeSize& size = plan.size;
+  console->Note(fmt::format("{} frames of {}x{} pixels, {} in {}, plan {} of memory ({} weights)",
+                            plan.frames, size.out_width, size.out_height,
+                            options.windowed ? "windowed" : "streaming", NameOf(model.precision),
+                            FormatBytes(plan.memory.total() + plan.own_memory),
+                            FormatBytes(plan.memory.weights)));
+  if (size.resized_height > size.out_height) {
+    console->Note(fmt::format(
+        "portrait images: crop mode cuts off {:.0f} % of their height; --preprocess pad keeps all",
+        100.0 * (1.0 -
+                 static_cast<double>(size.out_height) / static_cast<double>(size.resized_height))));
+  }
+  if (options.keyframe_interval == 0) {
+    console->Note(fmt::format("keyframe interval {} (automatic for {} frames)",
+                              plan.session.keyframe_interval, plan.frames));
+  }
+  const int64_t together = std::min<int64_t>(plan.session.scale_frames, plan.frames);
+  if (together > 1) {
+    console->Note(
+        fmt::format("the first {} frames are processed together and fix the scale, which "
+                    "is relative, not metres",
+                    together));
+  }
+}
+
+Model LoadModel(const RunOptions& options, Console* console) {
+  ModelOptions model;
+  model.precision = options.precision;
+  model.threads = options.session.threads;
+  model.log = [console](const std::string& line) { console->Warn(line); };
+  console->Note(fmt::format("loading {}", options.model));
+  return Model::Load(options.model, model);
+}
+
+OutputOptions OutputOptionsOf(const RunOptions& options, const RunPlan& plan) {
+  OutputOptions output = options.output;
+  output.expected_frames = plan.frames;
+  return output;
+}
+
+// Ends the run's folder: the cloud of the frames there are, the manifest. Where even that fails
+// (a full disk), notes the outcome; its first error stays the one to report.
+RunReport FinishFolder(const Outcome& outcome, RunSummary summary, int64_t frames,
+                       RunWriter* writer, Outcome* final_outcome) {
+  summary.status = NameOf(outcome.status);
+  summary.error = outcome.message;
+  *final_outcome = outcome;
+  try {
+    return writer->Finish(summary);
+  } catch (const Error& error) {
+    if (outcome.status == Outcome::Status::kComplete) {
+      *final_outcome = {Outcome::Status::kFailed, error.code(), error.what()};
+    }
+  } catch (const std::bad_alloc&) {
+    if (outcome.status == Outcome::Status::kComplete) {
+      *final_outcome = {Outcome::Status::kFailed, ErrorCode::kOutOfMemory,
+                        "out of memory while making the point cloud; --max-points needs less"};
+    }
+  }
+  writer->RecordFailure(final_outcome->message);
+  RunReport report;
+  report.frames = frames;
+  return report;
+}
+
+// A run that came as far as its first frame.
+struct FinishedRun {
+  Outcome outcome;
+  RunReport report;
+  nlohmann::ordered_json times;
+};
+
+// Loads and processes; what it throws belongs to the time before the first frame.
+FinishedRun RunInFolder(const RunOptions& options, const RunPlan& plan, const ThreadTeam& team,
+                        const StopSignal& stop, RunWriter* writer, Console* console) {
+  const auto start = Clock::now();
+  const Model model = LoadModel(options, console);
+  FrameStream stream(model, plan.size.out_height, plan.size.out_width, plan.session, plan.windows);
+  const double load_seconds = std::chrono::duration<double>(Clock::now() - start).count();
+
+  Pipeline pipeline(plan, options.skip_bad, team, &stream, writer, stop, console);
+  const Outcome computed = pipeline.Run();
+  FinishedRun run;
+  run.times = TimesJson(pipeline.times(), pipeline.frames(), load_seconds, stream.windowed());
+  RunSummary summary;
+  summary.timings = run.times;
+  summary.windows = WindowsJson(stream.transforms());
+  run.report = FinishFolder(computed, std::move(summary), pipeline.frames(), writer, &run.outcome);
+  return run;
+}
+
+ExitCode Report(const RunOptions& options, const RunPlan& plan, const FinishedRun& run,
+                Console* console) {
+  const RunReport& report = run.report;
+  for (const std::string& warning : report.warnings) console->Warn(warning);
+  if (options.json) {
+    PrintOut(JsonText(SummaryJson(options, plan, run.outcome, report, run.times), 2) + "\n");
+  } else if (!options.quiet) {
+    PrintOut(SummaryText(options, plan, report, run.times));
+  }
+  switch (run.outcome.status) {
+    case Outcome::Status::kComplete:
+      break;
+    case Outcome::Status::kFailed:
+      PrintError(fmt::format("{} ({} of {} frames are in {})", run.outcome.message, report.frames,
+                             plan.frames, options.out));
+      return ExitCode::kFailed;
+    case Outcome::Status::kInterrupted:
+      PrintError(fmt::format("{}; they are in {}", run.outcome.message, options.out));
+      return ExitCode::kInterrupted;
+  }
+  if (report.cloud_problem.empty()) return ExitCode::kOk;
+  PrintError("no point cloud was written: " + report.cloud_problem);
+  return ExitCode::kFailed;
+}
+
+}  // namespace
+
+ExitCode RunCommand(const RunOptions& options) {
+  Console console(options.quiet);
+  const ThreadTeam team(options.session.threads);
+  const RunPlan plan = PlanRun(options, team, &console);
+  AnnouncePlan(options, plan, &console);
+  const StopSignal stop;
+  RunWriter writer(options.out, OutputOptionsOf(options, plan), RunInfoOf(options, plan));
+  FinishedRun run;
+  try {
+    run = RunInFolder(options, plan, team, stop, &writer, &console);
+  } catch (const std::exception& error) {
+    writer.RecordFailure(error.what());
+    throw;
+  }
+  return Report(options, plan, run, &console);
+}
+
+}  // namespace lingbot::cli

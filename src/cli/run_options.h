@@ -1,0 +1,42 @@
+#ifndef LINGBOT_CLI_RUN_OPTIONS_H_
+#define LINGBOT_CLI_RUN_OPTIONS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "lingbot/options.h"
+#include "lingbot/session.h"
+#include "output/run_writer.h"
+#include "preprocess/resize_size.h"
+
+namespace lingbot::cli {
+
+// What the command line of `run` says, before anything was looked at.
+struct RunOptions {
+  std::string input;
+  std::string model;
+  std::string out;
+
+  int image_size = 0;  // pixels; 0 = the model's own
+  ResizeMode resize = ResizeMode::kCrop;
+  int64_t stride = 1;
+  int64_t max_frames = 0;  // 0 = all
+  bool skip_bad = false;
+
+  bool windowed = false;
+  int keyframe_interval = 0;  // 0 = automatic
+  WindowedOptions windows;
+  // Sizes and back ends. keyframe_interval, expected_frames, memory_limit and log follow from the
+  // input and are set by PlanRun.
+  SessionOptions session;
+  Precision precision = Precision::kAuto;
+  uint64_t memory_limit = 0;  // bytes of the whole process; 0 = what is free
+
+  OutputOptions output;
+  bool quiet = false;
+  bool json = false;
+};
+
+}  // namespace lingbot::cli
+
+#endif  // LINGBOT_CLI_RUN_OPTIONS_H_

@@ -1,0 +1,212 @@
+#include "cli/run_plan.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "base/system_memory.h"
+#include "cli/exit_code.h"
+#include "cli/weights_hash.h"
+#include "geometry/window_layout.h"
+#include "output/run_folder.h"
+
+namespace lingbot::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Errors of `body` are the user's to mend before anything can begin.
+template <typename Body>
+auto AsUsage(Body&& body) {
+  try {
+    return body();
+  } catch (const Error& error) {
+    throw UsageError(error.code(), error.what());
+  }
+}
+
+// Without links, dots and a slash at the end.
+fs::path Resolved(const fs::path& path) {
+  std::error_code problem;
+  const fs::path resolved = fs::weakly_canonical(path, problem);
+  return resolved.has_filename() ? resolved : resolved.parent_path();
+}
+
+// `path` is `folder` or lies below it; both resolved.
+bool IsInside(const fs::path& path, const fs::path& folder) {
+  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first ==
+         folder.end();
+}
+
+// Refuses what would destroy something: an input that an earlier run's clean-up would delete,
+// results of hours, files of somebody else.
+void CheckOutputFolder(const RunOptions& options) {
+  const fs::path out(options.out);
+  std::error_code problem;
+  Check(!IsInside(Resolved(options.input), Resolved(out)), ErrorCode::kInvalidArgument,
+        "the input {} lies in the output folder {}; choose another --out", options.input,
+        options.out);
+  if (!fs::exists(out, problem)) return;
+  Check(fs::is_directory(out, problem), ErrorCode::kFileUnwritable,
+        "the output {} is not a folder; choose another --out", options.out);
+  const bool empty = fs::is_empty(out, problem);
+  Check(!problem, ErrorCode::kFileUnwritable, "cannot look into the output folder {}: {}",
+        options.out, problem.message());
+  Check(empty || options.output.overwrite, ErrorCode::kFileUnwritable,
+        "the output folder {} holds {}; choose another --out, or add --overwrite to {}",
+        options.out, IsRunFolder(out) ? "an earlier run" : "other files",
+        IsRunFolder(out) ? "replace it" : "write beside them");
+}
+
+ImageFolderOptions SourceOptions(const RunOptions& options, Console* console) {
+  ImageFolderOptions source;
+  source.stride = options.stride;
+  source.max_frames = options.max_frames;
+  source.skip_bad = options.skip_bad;
+  source.log = [console](const std::string& line) { console->Warn(line); };
+  return source;
+}
+
+// Resizing alone would blow a single pixel up to a whole frame; less than a patch shows nothing.
+ResizeSize SizeInRun(const ImageSize& image, const PreprocessOptions& options,
+                     const std::string& name) {
+  Check(std::min(image.width, image.height) >= options.patch_size, ErrorCode::kInvalidArgument,
+        "{}: {}x{} is too small: both sides need at least the {} pixels of a patch", name,
+        image.width, image.height, options.patch_size);
+  return ComputeResizeSize(image.width, image.height, options, name);
+}
+
+// The first usable image decides the size that all frames have. Counts those that have it.
+void CheckFrameSizes(const std::vector<FrameInfo>& infos, bool skip, RunPlan* plan) {
+  for (const FrameInfo& info : infos) {
+    try {
+      if (plan->frames == 0) {
+        plan->size = SizeInRun(info.size, plan->preprocess, info.name);
+        plan->first_name = info.name;
+      }
+      CheckFrameSize(*plan, info.size, info.name);
+      ++plan->frames;
+    } catch (const Error&) {
+      if (!skip) throw;  // else said when its turn comes
+    }
+  }
+  Check(plan->frames > 0, ErrorCode::kNoInput,
+        "none of the {} images is large enough for image size {}; the first is {} ({}x{})",
+        infos.size(), plan->preprocess.image_size, infos.front().name, infos.front().size.width,
+        infos.front().size.height);
+}
+
+void LookAtImages(const RunOptions& options, const ThreadTeam& team, Console* console,
+                  RunPlan* plan) {
+  plan->preprocess.image_size =
+      options.image_size > 0 ? options.image_size : plan->checkpoint.model.img_size;
+  plan->preprocess.patch_size = plan->checkpoint.model.patch_size;
+  plan->preprocess.mode = options.resize;
+  ValidateOptions(plan->preprocess);
+  const int64_t listed = plan->source->frame_count().value_or(0);
+  if (listed > 1) console->Note(fmt::format("checking {} images", listed));
+  CheckFrameSizes(plan->source->Verify(team), options.skip_bad, plan);
+}
+
+// Frames in a window, and shared by two; of one stream in streaming mode.
+WindowLayout LayoutOf(const RunPlan& plan) {
+  WindowOptions layout;
+  layout.scale_frames = plan.session.scale_frames;
+  layout.window_size = plan.windows->window_size;
+  layout.keyframe_interval = plan.session.keyframe_interval;
+  layout.overlap_size = plan.windows->overlap_frames;
+  layout.overlap_keyframes = plan.windows->overlap_keyframes;
+  return PlanWindows(layout);
+}
+
+void PlanStream(const RunOptions& options, Console* console, RunPlan* plan) {
+  plan->session = options.session;
+  plan->session.log = [console](const std::string& line) { console->Warn(line); };
+  if (plan->session.scale_frames == 0) {
+    plan->session.scale_frames = plan->checkpoint.model.scale_frames;
+  }
+  const bool automatic = options.keyframe_interval == 0;
+  plan->session.keyframe_interval = !automatic         ? options.keyframe_interval
+                                    : options.windowed ? 1
+                                                       : AutomaticKeyframeInterval(plan->frames);
+  plan->session.expected_frames = plan->frames;
+  if (!options.windowed) return;
+  plan->windows = options.windows;
+  plan->session.expected_frames = std::min(plan->frames, LayoutOf(*plan).window);
+}
+
+// Bytes that the program itself comes to hold: two images of the original size, the frames that
+// were given to the session and have not come back, in windowed mode the overlap of two windows
+// (images and two sets of results), and the point cloud with what it takes to finish it.
+uint64_t OwnMemory(const RunOptions& options, const RunPlan& plan) {
+  constexpr uint64_t kCandidateBytes = 20 + 24;
+  const uint64_t pixels = uint64_t{1} * plan.size.out_width * plan.size.out_height;
+  const auto overlap = static_cast<uint64_t>(plan.windows ? LayoutOf(plan).overlap : 0);
+  uint64_t bytes = 3 * pixels * (static_cast<uint64_t>(plan.session.scale_frames) + overlap);
+  bytes += overlap * pixels * (3 + 2 + 2) * sizeof(float);
+  if (options.output.ply) {
+    const PointCloudBuilder builder(options.output.cloud);
+    const auto candidates = std::min(static_cast<uint64_t>(builder.capacity()),
+                                     pixels * static_cast<uint64_t>(plan.frames));
+    bytes += candidates * kCandidateBytes;
+  }
+  return bytes;
+}
+
+void CheckRunMemory(const RunOptions& options, RunPlan* plan) {
+  ModelInfo& model = plan->checkpoint.model;
+  const int height = plan->size.out_height;
+  const int width = plan->size.out_width;
+  plan->own_memory = OwnMemory(options, *plan);
+  plan->memory = PlanMemory(model, height, width, plan->session);
+  const uint64_t limit = options.memory_limit;
+  if (limit == 0) return CheckMemory(model, height, width, plan->session);
+  Check(plan->own_memory < limit, ErrorCode::kOutOfMemory,
+        "images and point cloud alone need {} of memory, but the limit is {}; --max-points or "
+        "--no-ply needs less",
+        FormatBytes(plan->own_memory), FormatBytes(limit));
+  plan->session.memory_limit = limit - plan->own_memory;
+  try {
+    CheckMemory(model, height, width, plan->session);
+  } catch (const Error& error) {
+    Fail(error.code(), "{} (of the {} allowed, {} are set aside for images and point cloud)",
+         error.what(), FormatBytes(limit), FormatBytes(plan->own_memory));
+  }
+}
+
+}  // namespace
+
+void CheckFrameSize(const RunPlan& plan, const ImageSize& image, const std::string& name) {
+  const ResizeSize size = SizeInRun(image, plan.preprocess, name);
+  Check(size.out_width == plan.size.out_width && size.out_height == plan.size.out_height,
+        ErrorCode::kShapeMismatch,
+        "{} ({}x{}) comes to {}x{} pixels, but {} came to {}x{}; all frames of a run must come to "
+        "one size: sort them apart, use --preprocess pad, or leave such frames out with --skip-bad",
+        name, image.width, image.height, size.out_width, size.out_height, plan.first_name,
+        plan.size.out_width, plan.size.out_height);
+}
+
+int AutomaticKeyframeInterval(int64_t frames) {
+  constexpr int64_t kTrained = 320;
+  return static_cast<int>(std::max<int64_t>(1, (frames + kTrained - 1) / kTrained));
+}
+
+RunPlan PlanRun(const RunOptions& options, const ThreadTeam& team, Console* console) {
+  RunPlan plan;
+  AsUsage([&] { CheckOutputFolder(options); });
+  plan.source = AsUsage([&] {
+    return std::make_unique<ImageFolderSource>(options.input, SourceOptions(options, console));
+  });
+  plan.checkpoint = InspectCheckpoint(options.model);
+  if (options.precision != Precision::kAuto) plan.checkpoint.model.precision = options.precision;
+  AsUsage([&] { LookAtImages(options, team, console, &plan); });
+  AsUsage([&] { PlanStream(options, console, &plan); });
+  CheckRunMemory(options, &plan);
+  plan.weights_hash = HashFile(options.model);
+  return plan;
+}
+
+}  // namespace lingbot::cli

@@ -1,0 +1,49 @@
+#ifndef LINGBOT_CLI_RUN_PLAN_H_
+#define LINGBOT_CLI_RUN_PLAN_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/thread_team.h"
+#include "cli/console.h"
+#include "cli/run_options.h"
+#include "lingbot/model.h"
+#include "lingbot/session.h"
+#include "media/frame_source.h"
+#include "preprocess/preprocess.h"
+
+namespace lingbot::cli {
+
+// A run that has been checked as far as is possible before memory is taken or a file is written.
+struct RunPlan {
+  std::unique_ptr<ImageFolderSource> source;
+  int64_t frames = 0;  // that will be processed
+  std::string first_name;
+  PreprocessOptions preprocess;
+  ResizeSize size;  // of every frame
+  CheckpointSummary checkpoint;
+  std::string weights_hash;
+  SessionOptions session;  // complete
+  std::optional<WindowedOptions> windows;
+  MemoryPlan memory;
+  uint64_t own_memory = 0;  // images and point cloud, outside of the session
+};
+
+// Every `interval`-th frame is stored: 1 up to 320 frames (the network saw no longer streams in
+// training), else frames / 320 rounded up.
+int AutomaticKeyframeInterval(int64_t frames);
+
+// Throws kShapeMismatch if an image of this size does not come to the size of the run's frames,
+// kInvalidArgument if it is too small for any.
+void CheckFrameSize(const RunPlan& plan, const ImageSize& image, const std::string& name);
+
+// Looks at the output folder, the checkpoint's header and every image, and checks options and
+// memory against them, cheap checks first. Throws UsageError for what is wrong with options or
+// input, else Error.
+RunPlan PlanRun(const RunOptions& options, const ThreadTeam& team, Console* console);
+
+}  // namespace lingbot::cli
+
+#endif  // LINGBOT_CLI_RUN_PLAN_H_
