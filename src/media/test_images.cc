@@ -10,6 +10,8 @@
 
 #include <jpeglib.h>
 
+#include "base/check.h"
+
 namespace lingbot::testing_images {
 namespace {
 
@@ -79,8 +81,8 @@ void Put(std::vector<uint8_t>* block, uint32_t value, int count, bool big_endian
 
 FileBytes MakePng(const PngSpec& spec) {
   FileBytes file;
-  png_structp png = png_create_write_struct(
-      PNG_LIBPNG_VER_STRING, nullptr, [](png_structp, const char*) { std::abort(); }, nullptr);
+  // libpng's own error handler, which nothing here jumps out of, ends the program.
+  png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, nullptr, nullptr);
   png_infop info = png_create_info_struct(png);
   png_set_write_fn(png, &file, OnPngWrite, nullptr);
   png_set_user_limits(png, 0x7FFFFFFF, 0x7FFFFFFF);
@@ -91,7 +93,8 @@ FileBytes MakePng(const PngSpec& spec) {
   SetPngExtras(png, info, spec);
   png_write_info(png, info);
   const size_t stride = png_get_rowbytes(png, info);
-  if (spec.samples.size() != stride * spec.height) std::abort();
+  Check(spec.samples.size() == stride * spec.height, ErrorCode::kInternal,
+        "{} bytes of samples for {} rows of {}", spec.samples.size(), spec.height, stride);
   std::vector<png_bytep> rows(spec.height);
   for (int y = 0; y < spec.height; ++y) {
     rows[y] = const_cast<png_bytep>(spec.samples.data() + stride * y);
@@ -139,7 +142,8 @@ FileBytes MakeJpeg(const JpegSpec& spec) {
     jpeg_write_marker(&info, JPEG_APP0 + 1, block.data(), static_cast<unsigned>(block.size()));
   }
   const size_t stride = static_cast<size_t>(spec.width) * Components(spec.kind);
-  if (spec.samples.size() != stride * spec.height) std::abort();
+  Check(spec.samples.size() == stride * spec.height, ErrorCode::kInternal,
+        "{} bytes of samples for {} rows of {}", spec.samples.size(), spec.height, stride);
   for (int y = 0; y < spec.height; ++y) {
     auto* row = const_cast<JSAMPROW>(spec.samples.data() + stride * y);
     jpeg_write_scanlines(&info, &row, 1);
