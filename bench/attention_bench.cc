@@ -8,43 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "multiply_add.h"
 #include "ops/attention.h"
 #include "tensor/buffer.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "attention_bench.cc"
-#include "hwy/foreach_target.h"  // must come before highway.h
-#include "hwy/highway.h"
-
-HWY_BEFORE_NAMESPACE();
-namespace lingbot::ops::HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
-
-// Floating-point operations of `rounds` rounds of twelve independent multiply-adds; the sum goes to
-// `result`.
-int64_t MultiplyAdds(int64_t rounds, float* result) {
-  const hn::CappedTag<float, 16> d;
-  constexpr int kChains = 12;
-  hn::Vec<decltype(d)> sums[kChains];
-  for (int i = 0; i < kChains; ++i) sums[i] = hn::Set(d, result[0] + i);
-  const auto factor = hn::Set(d, 0.999f);
-  const auto term = hn::Set(d, 1e-3f);
-  for (int64_t round = 0; round < rounds; ++round) {
-    for (int i = 0; i < kChains; ++i) sums[i] = hn::MulAdd(sums[i], factor, term);
-  }
-  for (int i = 1; i < kChains; ++i) sums[0] = hn::Add(sums[0], sums[i]);
-  *result = hn::GetLane(sums[0]);
-  return 2 * rounds * kChains * static_cast<int64_t>(hn::Lanes(d));
-}
-
-}  // namespace lingbot::ops::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
 namespace lingbot::ops {
 namespace {
-
-HWY_EXPORT(MultiplyAdds);
 
 // Per second of processor time, so that a machine shared with others measures the same.
 void SetRate(benchmark::State& state, double operations) {
@@ -58,7 +27,7 @@ void Peak(benchmark::State& state) {
   int64_t operations = 0;
   for (auto unused : state) {
     team.ForEach(team.size(), [&](int64_t i) {
-      const int64_t count = HWY_DYNAMIC_DISPATCH(MultiplyAdds)(20'000'000, &results[i * 16]);
+      const int64_t count = MultiplyAdds(20'000'000, &results[i * 16]);
       if (i == 0) operations = count;
     });
   }
@@ -157,4 +126,3 @@ int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();
 }
-#endif  // HWY_ONCE

@@ -1,0 +1,148 @@
+// Measures streams and single operators: lingbot-bench stream, lingbot-bench ops.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/check.h"
+#include "hashed_model.h"
+#include "ops_bench.h"
+#include "stream_bench.h"
+
+namespace lingbot {
+namespace {
+
+const std::map<std::string, Precision> kPrecisions = {
+    {"auto", Precision::kAuto}, {"fp32", Precision::kFloat32}, {"bf16", Precision::kBFloat16}};
+const std::map<std::string, AttentionBackend> kAttentions = {
+    {"auto", AttentionBackend::kAuto},
+    {"reference", AttentionBackend::kReference},
+    {"cpu", AttentionBackend::kCpu},
+    {"sdpa", AttentionBackend::kSdpa}};
+
+// A network small enough for thousands of frames.
+constexpr const char* kTinyConfig = R"({
+  "img_size": 112, "embed_dim": 128, "num_heads": 2, "depth": 4, "vit_depth": 2,
+  "taps": [0, 1, 2, 3], "camera_depth": 2, "camera_heads": 2, "dpt_features": 32,
+  "dpt_channels": [32, 48, 64, 64], "scale_frames": 3, "sliding_window": 4, "seed": 1})";
+
+struct StreamArguments {
+  StreamOptions options;
+  std::string config;
+  std::string size = "tiny";
+  bool json = false;
+};
+
+struct OpsArguments {
+  OpsOptions options;
+  bool json = false;
+};
+
+nlohmann::json ConfigOf(const StreamArguments& arguments) {
+  if (!arguments.config.empty()) return ReadModelConfig(arguments.config);
+  return arguments.size == "tiny" ? nlohmann::json::parse(kTinyConfig) : nlohmann::json::object();
+}
+
+void RunStream(const StreamArguments& arguments) {
+  StreamOptions options = arguments.options;
+  options.session.log = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
+  const StreamReport report = BenchStream(ConfigOf(arguments), options);
+  if (arguments.json) {
+    fmt::print("{}\n", StreamJson(report).dump(2));
+  } else {
+    fmt::print("{}", StreamText(report));
+  }
+}
+
+void RunOps(const OpsArguments& arguments) {
+  const OpsOptions& options = arguments.options;
+  const Machine machine = DescribeMachine();
+  const int threads = ThreadTeam(options.threads).size();
+  if (arguments.json) {
+    nlohmann::json rows = nlohmann::json::array();
+    BenchOps(options, [&](const RateRow& row) { rows.push_back(RateJson(row)); });
+    const nlohmann::json report = {{"machine", MachineJson(machine, threads)}, {"rates", rows}};
+    fmt::print("{}\n", report.dump(2));
+    return;
+  }
+  fmt::print("{}{}", MachineText(machine, threads), RateHeading());
+  BenchOps(options, [](const RateRow& row) {
+    fmt::print("{}", RateText(row));
+    std::fflush(stdout);
+  });
+}
+
+void AddStream(CLI::App& app, StreamArguments& a) {
+  CLI::App* command = app.add_subcommand(
+      "stream",
+      "A session over random frames with hashed weights: ms a frame by stage, memory, "
+      "hash of the outputs");
+  SessionOptions& session = a.options.session;
+  command->add_option("--height", a.options.height, "Pixels, a multiple of the patch size")
+      ->capture_default_str();
+  command->add_option("--width", a.options.width, "Pixels, a multiple of the patch size")
+      ->capture_default_str();
+  command->add_option("--frames", a.options.frames)->capture_default_str();
+  const auto size = command->add_option("--size", a.size, "tiny or released")
+                        ->check(CLI::IsMember({"tiny", "released"}))
+                        ->capture_default_str();
+  command->add_option("--config", a.config, "JSON file with the model's sizes and seed")
+      ->excludes(size);
+  command->add_option("--scale-frames", session.scale_frames, "0 = the model's own");
+  command->add_option("--window", session.sliding_window, "0 = the model's own");
+  command->add_option("--keyframe-interval", session.keyframe_interval)->capture_default_str();
+  command->add_option("--trajectory-frames", session.trajectory_frames)->capture_default_str();
+  command->add_option("--precision", a.options.precision, "auto, fp32 or bf16")
+      ->transform(CLI::CheckedTransformer(kPrecisions));
+  command->add_option("--attention", session.attention, "auto, reference, cpu or sdpa")
+      ->transform(CLI::CheckedTransformer(kAttentions));
+  command->add_option("--threads", session.threads, "0 = all cores");
+  command->add_flag("--json", a.json, "Print JSON");
+}
+
+void AddOps(CLI::App& app, OpsArguments& a) {
+  CLI::App* command = app.add_subcommand(
+      "ops",
+      "Rates of single operators at the released network's sizes, beside the matrix "
+      "library's own");
+  command->add_option("--threads", a.options.threads, "0 = all cores");
+  command->add_option("--seconds", a.options.seconds, "Of measuring, per operator")
+      ->check(CLI::Range(0.0, 3600.0))
+      ->capture_default_str();
+  command->add_option("--only", a.options.sections,
+                      fmt::format("Sections: {}", fmt::join(SectionNames(), ", ")));
+  command->add_flag("--json", a.json, "Print JSON");
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app("Measures lingbot on this machine");
+  app.require_subcommand(1);
+  StreamArguments stream;
+  OpsArguments ops;
+  AddStream(app, stream);
+  AddOps(app, ops);
+  CLI11_PARSE(app, argc, argv);
+  if (app.got_subcommand("stream")) {
+    RunStream(stream);
+  } else {
+    RunOps(ops);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace lingbot
+
+int main(int argc, char** argv) {
+  try {
+    return lingbot::Main(argc, argv);
+  } catch (const lingbot::Error& error) {
+    fmt::print(stderr, "lingbot-bench: {}: {}\n", lingbot::ErrorCodeName(error.code()),
+               error.what());
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "lingbot-bench: {}\n", error.what());
+  }
+  return 1;
+}

@@ -1,0 +1,153 @@
+#include "stream_bench.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/check.h"
+#include "base/system_memory.h"
+#include "engine/model_impl.h"
+#include "hashed_model.h"
+#include "measure.h"
+#include "raw_matmul.h"
+#include "stage_times.h"
+
+namespace lingbot {
+namespace {
+
+constexpr int64_t kMostFrames = 10'000'000;
+
+// Fills `frame` with colours that depend on its number alone.
+void FillFrame(int64_t number, std::vector<float>& frame) {
+  uint32_t state = static_cast<uint32_t>(number) * 2654435761u + 1u;
+  for (float& value : frame) {
+    state = state * 1664525u + 1013904223u;
+    value = static_cast<float>(state >> 8) * 0x1p-24f;
+  }
+}
+
+// The matrix library's rate at the four products of a block, operations per second.
+double RawRate(const ModelInfo& model, int threads, int64_t rows) {
+  constexpr double kSeconds = 0.2;
+  const int64_t c = model.embed_dim;
+  const DType dtype = ops::HasNativeBFloat16() ? StorageOf(model.precision) : DType::kF32;
+  ops::Context context(threads, 0);
+  double operations = 0.0;
+  double seconds = 0.0;
+  for (const ProductShape& shape :
+       {ProductShape{rows, c, 3 * c}, ProductShape{rows, c, c},
+        ProductShape{rows, c, model.mlp_ratio * c}, ProductShape{rows, model.mlp_ratio * c, c}}) {
+    operations += shape.operations();
+    seconds += Measure(RawMatmul(context, shape, dtype), kSeconds).best;
+  }
+  return operations / seconds;
+}
+
+// Feeds a session and keeps what it says. All memory is taken before the first frame, so that the
+// process's growth is the session's.
+class Recorder {
+ public:
+  Recorder(const Model& model, const StreamOptions& options)
+      : frames_(options.frames),
+        session_(model, options.height, options.width, options.session),
+        image_(size_t{3} * options.height * options.width),
+        times_(static_cast<size_t>(frames_)) {}
+
+  void Run(StreamReport& report) {
+    const std::vector<FrameRange> ranges = MarkedRanges(frames_, report.scale_frames);
+    report.marks.reserve(ranges.size());
+    size_t next = 0;
+    for (int64_t frame = 0; frame < frames_; ++frame) {
+      Step(frame);
+      if (next < ranges.size() && ranges[next].end == frame + 1) {
+        report.marks.push_back(MarkAt(ranges[next++]));
+      }
+    }
+    session_.Finish(callback_);
+    if (frames_ < report.scale_frames) report.scale_step = session_.last_step();
+    Conclude(report);
+  }
+
+ private:
+  void Step(int64_t frame) {
+    FillFrame(frame, image_);
+    session_.Add(image_, callback_);
+    times_[frame] = session_.last_step();
+  }
+
+  void See(const FrameResult& result) {
+    hash_.Add(result.pose);
+    hash_.Add(result.depth);
+    hash_.Add(result.confidence);
+    const bool thinned = result.cache.special_tokens < result.cache.stored_frames * kSpecialTokens;
+    if (thinned && thinned_at_ == 0) thinned_at_ = result.index + 1;
+  }
+
+  StreamMark MarkAt(const FrameRange& range) const {
+    const std::span<const StageTimes> times(times_.data() + range.begin,
+                                            static_cast<size_t>(range.end - range.begin));
+    return {
+        range.end,        range.end - range.begin, QuantileOf(times, 0.5), QuantileOf(times, 0.99),
+        ResidentMemory(), session_.occupancy()};
+  }
+
+  void Conclude(StreamReport& report) const {
+    report.resident = ResidentMemory();
+    report.peak_resident = PeakResidentMemory();
+    report.attention = session_.attention();
+    report.plan = session_.memory_plan();
+    report.cache = session_.occupancy();
+    report.hash = hash_.value();
+    report.thinned_at = thinned_at_;
+    if (frames_ >= report.scale_frames) report.scale_step = times_[report.scale_frames - 1];
+  }
+
+  int64_t frames_;
+  Session session_;
+  std::vector<float> image_;       // [3, height, width]
+  std::vector<StageTimes> times_;  // [frames]
+  BitHash hash_;
+  int64_t thinned_at_ = 0;
+  ResultCallback callback_ = [this](const FrameResult& result) { See(result); };
+};
+
+// Rate of the products with weights, as if the stages that hold them did nothing else.
+double LinearRate(const StreamReport& report) {
+  const StageTimes& times = report.marks.back().median;
+  const double milliseconds = times.tokens + times.frame_blocks + times.global_other;
+  return milliseconds > 0.0 ? report.linear_operations / (milliseconds * 1e-3) : 0.0;
+}
+
+}  // namespace
+
+StreamReport BenchStream(const nlohmann::json& config, const StreamOptions& options) {
+  Check(options.frames >= 1 && options.frames <= kMostFrames, ErrorCode::kInvalidArgument,
+        "frames must be between 1 and {}; got {}", kMostFrames, options.frames);
+  StreamOptions settled = options;
+  settled.session.expected_frames = options.frames;
+  const HashedWeights weights = MakeHashedModel(config, options.session.threads);
+  const ModelInfo info = DescribeModel(weights, options.precision);
+  const StreamPlan plan = PlanStream(info, options.height, options.width, settled.session);
+  CheckMemory(info, options.height, options.width, settled.session);
+
+  StreamReport report;
+  report.machine = DescribeMachine();
+  report.threads = plan.threads;
+  report.height = options.height;
+  report.width = options.width;
+  report.scale_frames = plan.scale_frames;
+  report.sliding_window = plan.sliding_window;
+  report.linear_operations = LinearOperations(info, plan.grid);
+  const double before = RawRate(info, plan.threads, plan.grid.tokens());
+  std::optional<Model> model;
+  report.load_seconds = SecondsOf([&] {
+    model = MakeModel(weights, {options.precision, options.session.threads, options.session.log});
+  });
+  report.model = model->info();
+  Recorder(*model, settled).Run(report);
+  report.raw_rate = std::max(before, RawRate(info, plan.threads, plan.grid.tokens()));
+  if (!report.marks.empty()) report.linear_rate = LinearRate(report);
+  return report;
+}
+
+}  // namespace lingbot
