@@ -37,7 +37,7 @@ void PrintOut(const std::string& text) {
 }
 
 void PrintError(std::string_view message) {
-  PrintErr("lingbot-map: error: " + OneLine(message) + "\n");
+  PrintErr(fmt::format("lingbot-map: error: {}\n", OneLine(message)));
 }
 
 Console::Console(bool quiet) : quiet_(quiet), terminal_(::isatty(STDERR_FILENO) == 1) {}
@@ -47,22 +47,22 @@ Console::~Console() { EndProgress(); }
 void Console::Note(std::string_view line) {
   if (quiet_) return;
   EndProgress();
-  PrintErr(OneLine(line) + "\n");
+  PrintErr(fmt::format("{}\n", OneLine(line)));
 }
 
 void Console::Warn(std::string_view line) {
   EndProgress();
-  PrintErr("lingbot-map: warning: " + OneLine(line) + "\n");
+  PrintErr(fmt::format("lingbot-map: warning: {}\n", OneLine(line)));
 }
 
 void Console::Progress(std::string_view line) {
   if (quiet_) return;
   if (terminal_) {
     // Back to the first column, then blank what a longer line before left behind.
-    PrintErr("\r" + OneLine(line) + "\x1b[K");
+    PrintErr(fmt::format("\r{}\x1b[K", OneLine(line)));
     open_ = true;
   } else {
-    PrintErr(OneLine(line) + "\n");
+    PrintErr(fmt::format("{}\n", OneLine(line)));
   }
 }
 

@@ -73,7 +73,7 @@ std::string SummaryText(const std::string& file, const CheckpointSummary& summar
   for (const auto& [dtype, count] : summary.tensors_by_dtype) {
     text += fmt::format(" {} {}", count, dtype);
   }
-  text += "\n" + ModelText(summary.model);
+  text += fmt::format("\n{}", ModelText(summary.model));
   if (!summary.ignored.empty()) {
     text += fmt::format("ignored      {} tensors, the first {}\n", summary.ignored.size(),
                         OneLine(summary.ignored.front()));

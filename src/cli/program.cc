@@ -1,12 +1,16 @@
 #include "cli/program.h"
 
-#include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <functional>
 #include <memory>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/console.h"
 #include "cli/doctor_command.h"
@@ -103,8 +107,8 @@ ExitCode ReportParseError(const CLI::App& app, const CLI::ParseError& error) {
     return ExitCode::kOk;
   }
   const auto used = app.get_subcommands();
-  const std::string name = used.empty() ? "" : used.front()->get_name() + " ";
-  PrintError(std::string(error.what()) + "; see lingbot-map " + name + "--help");
+  PrintError(fmt::format("{}; see lingbot-map {}--help", error.what(),
+                         used.empty() ? "" : used.front()->get_name() + " "));
   return ExitCode::kUsage;
 }
 

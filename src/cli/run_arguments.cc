@@ -4,8 +4,10 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "cli/byte_size.h"
+#include "lingbot/error.h"
 
 namespace lingbot::cli {
 namespace {
@@ -146,7 +148,8 @@ void AddOutputArguments(CLI::App* app, RunOptions* options) {
   app->add_option("--max-points", output->cloud.point_budget, "point cloud: at most so many points")
       ->check(CLI::Range(int64_t{1}, int64_t{200'000'000}))
       ->default_str("2000000");
-  app->add_flag("!--no-ply", output->ply, "write no point cloud");
+  app->add_flag_callback(
+      "--no-ply", [output] { output->ply = false; }, "write no point cloud");
   app->add_flag_callback(
       "--no-depth", [output] { output->frames.depth_png = output->frames.depth_npy = false; },
       "write no depth files");

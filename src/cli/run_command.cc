@@ -1,8 +1,11 @@
 #include "cli/run_command.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <optional>
+#include <new>
+#include <string>
 #include <utility>
 
 #include "base/system_memory.h"
