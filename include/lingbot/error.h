@@ -6,8 +6,8 @@
 
 namespace lingbot {
 
-// What kind of thing went wrong. The message of an Error says the rest in one sentence: what, where,
-// expected, actual, what to do.
+// What kind of thing went wrong. The message of an Error says the rest in one sentence: what,
+// where, expected, actual, what to do.
 enum class ErrorCode {
   kInvalidArgument,    // an option or a call is out of range or contradicts another
   kFileNotFound,       // a path does not exist

@@ -7,10 +7,10 @@
 
 namespace lingbot {
 
-// How numbers are stored and multiplied in the image encoder and the frame and global blocks. Accumulators,
-// softmax, normalisation statistics and both heads stay float32 in every case.
+// How numbers are stored and multiplied in the image encoder and the frame and global blocks.
+// Accumulators, softmax, normalisation statistics and both heads stay float32 in every case.
 enum class Precision {
-  kAuto,      // bfloat16 where the processor multiplies it natively, else float32
+  kAuto,  // bfloat16 where the processor multiplies it natively, else float32
   kFloat32,
   kBFloat16,  // weights and KV cache in bfloat16
 };
@@ -37,20 +37,24 @@ struct ModelOptions {
 };
 
 struct SessionOptions {
-  int scale_frames = 0;       // frames processed together at the start; 0 = the model's own (8 as released)
-  int sliding_window = 0;     // later frames whose patches stay visible; 0 = the model's own (64 as released)
+  int scale_frames =
+      0;  // frames processed together at the start; 0 = the model's own (8 as released)
+  int sliding_window =
+      0;  // later frames whose patches stay visible; 0 = the model's own (64 as released)
   int keyframe_interval = 1;  // after the scale frames, every n-th frame is stored
-  int camera_iterations = 0;  // refinement passes of the camera head; 0 = the model's own (4 as released)
-  // Stored frames whose special tokens are kept. Beyond it older ones are thinned out (reported once through
-  // `log`), or with `strict` the frame is refused with kTrajectoryFull.
+  int camera_iterations =
+      0;  // refinement passes of the camera head; 0 = the model's own (4 as released)
+  // Stored frames whose special tokens are kept. Beyond it older ones are thinned out (reported
+  // once through `log`), or with `strict` the frame is refused with kTrajectoryFull.
   int trajectory_frames = 1024;
   bool strict = false;
   AttentionBackend attention = AttentionBackend::kAuto;
   KvLayout kv_layout = KvLayout::kPlanes;
-  bool poison_cache = false;   // fill unused cache memory with NaN, to prove that it is never read
-  int threads = 0;             // 0 = all cores; results are deterministic for a given number
-  uint64_t memory_limit = 0;   // bytes this process may use; 0 = what the machine has free
-  int64_t expected_frames = 0; // length of the stream if known; short clips need less memory. 0 = unknown
+  bool poison_cache = false;  // fill unused cache memory with NaN, to prove that it is never read
+  int threads = 0;            // 0 = all cores; results are deterministic for a given number
+  uint64_t memory_limit = 0;  // bytes this process may use; 0 = what the machine has free
+  int64_t expected_frames =
+      0;  // length of the stream if known; short clips need less memory. 0 = unknown
   std::function<void(const std::string&)> log;
 };
 

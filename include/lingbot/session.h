@@ -29,12 +29,13 @@ struct MemoryPlan {
   uint64_t session() const { return total() - weights; }
 };
 
-// What a session of `height` x `width` frames needs; nothing is allocated, and the weights need not be loaded. Throws
-// kInvalidArgument as the Session constructor does.
+// What a session of `height` x `width` frames needs; nothing is allocated, and the weights need not
+// be loaded. Throws kInvalidArgument as the Session constructor does.
 MemoryPlan PlanMemory(const ModelInfo& model, int height, int width, const SessionOptions& options);
 
-// Throws kOutOfMemory if that plan, weights included, exceeds options.memory_limit or, without a limit, what the machine
-// has free: one message with the numbers and settings that would fit. To be called before Model::Load.
+// Throws kOutOfMemory if that plan, weights included, exceeds options.memory_limit or, without a
+// limit, what the machine has free: one message with the numbers and settings that would fit. To be
+// called before Model::Load.
 void CheckMemory(const ModelInfo& model, int height, int width, const SessionOptions& options);
 
 // Occupancy of the KV cache after a frame.
@@ -86,11 +87,12 @@ class Session {
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
 
-  // Takes the next frame: RGB in [0, 1], planar [3, height, width]. Calls `on_result` for every frame that
-  // became known, in order: none while the scale frames are collected, all of them with the last of these, then
-  // one per call. Throws kShapeMismatch for a frame of another size, kInvalidArgument for a value that is not
-  // finite, kTrajectoryFull; the frame is then not stored and the session stays usable. An exception of
-  // the callback passes through after the frame has been stored.
+  // Takes the next frame: RGB in [0, 1], planar [3, height, width]. Calls `on_result` for every
+  // frame that became known, in order: none while the scale frames are collected, all of them with
+  // the last of these, then one per call. Throws kShapeMismatch for a frame of another size,
+  // kInvalidArgument for a value that is not finite, kTrajectoryFull; the frame is then not stored
+  // and the session stays usable. An exception of the callback passes through after the frame has
+  // been stored.
   void Add(std::span<const float> rgb, const ResultCallback& on_result);
 
   // Ends the stream: processes held-back frames of a stream shorter than `scale_frames`.

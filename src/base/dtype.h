@@ -10,8 +10,8 @@ namespace lingbot {
 // Element types of tensors, in files and in memory.
 enum class DType : uint8_t { kF32, kBF16, kF16, kF64, kI64, kI32, kI16, kI8, kU8, kBool };
 
-size_t SizeOf(DType dtype);          // bytes per element
-const char* NameOf(DType dtype);     // "float32", "bfloat16", ... (the names PyTorch uses)
+size_t SizeOf(DType dtype);       // bytes per element
+const char* NameOf(DType dtype);  // "float32", "bfloat16", ... (the names PyTorch uses)
 
 // bfloat16: the upper half of a float32.
 struct BFloat16 {

@@ -15,7 +15,8 @@
 namespace lingbot {
 
 FileMapping::FileMapping(const std::filesystem::path& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // Not to wait for the writer of a pipe: what is no regular file is refused below.
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) {
     const ErrorCode code = errno == ENOENT ? ErrorCode::kFileNotFound : ErrorCode::kFileUnreadable;
     Fail(code, "cannot open {}: {}", path.string(), std::strerror(errno));

@@ -7,12 +7,12 @@
 
 namespace lingbot {
 
-// A file mapped read-only into memory. Pages are read when touched; DropResident gives them back, so that
-// reading a large file tensor by tensor never holds more than one tensor of it in memory.
+// A file mapped read-only into memory. Pages are read when touched; DropResident gives them back,
+// so that reading a large file tensor by tensor never holds more than one tensor of it in memory.
 class FileMapping {
  public:
-  // Throws kFileNotFound or kFileUnreadable (a folder, no permission, mmap failure). An empty file maps to an
-  // empty span.
+  // Throws kFileNotFound or kFileUnreadable (a folder, no permission, mmap failure). An empty file
+  // maps to an empty span.
   explicit FileMapping(const std::filesystem::path& path);
   ~FileMapping();
   FileMapping(FileMapping&& other) noexcept;
@@ -22,8 +22,8 @@ class FileMapping {
 
   std::span<const std::byte> bytes() const { return {data_, size_}; }
 
-  // Tells the kernel that the pages wholly inside [offset, offset + length) need not stay resident. Their
-  // contents remain readable.
+  // Tells the kernel that the pages wholly inside [offset, offset + length) need not stay resident.
+  // Their contents remain readable.
   void DropResident(size_t offset, size_t length) const;
 
  private:

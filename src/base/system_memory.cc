@@ -47,7 +47,8 @@ uint64_t CgroupRoom() {
       const std::string folder = "/sys/fs/cgroup" + group;
       uint64_t limit = 0;
       uint64_t used = 0;
-      if (ReadNumber(folder + "/memory.max", &limit) && ReadNumber(folder + "/memory.current", &used)) {
+      if (ReadNumber(folder + "/memory.max", &limit) &&
+          ReadNumber(folder + "/memory.current", &used)) {
         room = std::min(room, limit > used ? limit - used : 0);
       }
       if (group.empty() || group == "/") break;

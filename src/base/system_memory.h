@@ -7,8 +7,8 @@
 
 namespace lingbot {
 
-// Bytes that can still be allocated without swapping: the kernel's MemAvailable, or what a cgroup limit
-// leaves if that is less. 0 if unknown.
+// Bytes that can still be allocated without swapping: the kernel's MemAvailable, or what a cgroup
+// limit leaves if that is less. 0 if unknown.
 uint64_t AvailableMemory();
 
 uint64_t ResidentMemory();      // bytes of this process in RAM now
@@ -17,8 +17,8 @@ uint64_t PeakResidentMemory();  // highest ResidentMemory so far
 // "3.21 GB", "12.5 MB": powers of ten, three digits.
 std::string FormatBytes(uint64_t bytes);
 
-// Address space that costs memory only where it has been written. Zero-filled. The pages of a range can be
-// given back with Discard (they read as zero afterwards).
+// Address space that costs memory only where it has been written. Zero-filled. The pages of a range
+// can be given back with Discard (they read as zero afterwards).
 class LazyMemory {
  public:
   LazyMemory() = default;

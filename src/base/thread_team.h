@@ -8,9 +8,9 @@
 
 namespace lingbot {
 
-// A number of threads that work on one frame together. OpenMP supplies them, because the matrix library does
-// too: two pools would fight for the same cores. Results depend on the number of threads at most, never on
-// timing: work is cut into parts by index alone.
+// A number of threads that work on one frame together. OpenMP supplies them, because the matrix
+// library does too: two pools would fight for the same cores. Results depend on the number of
+// threads at most, never on timing: work is cut into parts by index alone.
 class ThreadTeam {
  public:
   // `threads` = 0 takes every core this process may run on.
@@ -29,8 +29,8 @@ class ThreadTeam {
     int previous_;
   };
 
-  // Calls body(i) for every i in [0, count), spread over the team; for items of unequal cost. `body` must not
-  // throw. Each item must write its own outputs.
+  // Calls body(i) for every i in [0, count), spread over the team; for items of unequal cost.
+  // `body` must not throw. Each item must write its own outputs.
   template <typename Body>
   void ForEach(int64_t count, Body&& body) const {
     if (count <= 0) return;
@@ -42,8 +42,8 @@ class ThreadTeam {
     for (int64_t i = 0; i < count; ++i) body(i);
   }
 
-  // Calls body(begin, end) for at most size() contiguous parts of [0, count), each of at least `grain` items;
-  // for many cheap items.
+  // Calls body(begin, end) for at most size() contiguous parts of [0, count), each of at least
+  // `grain` items; for many cheap items.
   template <typename Body>
   void ForRange(int64_t count, int64_t grain, Body&& body) const {
     const int64_t parts = Parts(count, grain);
@@ -51,7 +51,7 @@ class ThreadTeam {
       if (count > 0) body(int64_t{0}, count);
       return;
     }
-#pragma omp parallel for schedule(static, 1) num_threads(static_cast<int>(parts))
+#pragma omp parallel for schedule(static, 1) num_threads(static_cast <int>(parts))
     for (int64_t part = 0; part < parts; ++part) {
       body(count * part / parts, count * (part + 1) / parts);
     }

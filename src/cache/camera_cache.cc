@@ -54,8 +54,8 @@ void CameraCache::CheckInput(const char* name, const TensorView& input, int64_t 
         ErrorCode::kInternal,
         "the camera cache was given {} of shape {}, strides {}, {}; expected float32 [frames, {}, "
         "{}] on the CPU with contiguous channels",
-        name, input.shape().ToString(), input.strides().ToString(), NameOf(input.dtype()),
-        config_.heads, config_.head_dim);
+        name, input.shape(), input.strides(), NameOf(input.dtype()), config_.heads,
+        config_.head_dim);
   Check(first >= 0 && input.dim(0) >= 1 && input.dim(0) <= max_entries_ - first,
         ErrorCode::kInternal, "{} frames from entry {} do not fit a camera cache of {} entries",
         input.dim(0), first, max_entries_);

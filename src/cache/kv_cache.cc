@@ -154,7 +154,7 @@ void KvCache::AppendCamera(int pass, int block, const TensorView& k, const Tenso
   Check(camera_appended_[cache] == 0, ErrorCode::kInternal,
         "pass {}, block {} of the camera cache was appended to twice in one step", pass, block);
   Check(k.rank() == 3 && k.dim(0) == table_.step_frames(), ErrorCode::kInternal,
-        "the camera cache was given K of shape {} in a step of {} frames", k.shape().ToString(),
+        "the camera cache was given K of shape {} in a step of {} frames", k.shape(),
         table_.step_frames());
   camera_.Write(pass, block, first_step_entry(), k, v);
   camera_appended_[cache] = 1;

@@ -37,8 +37,7 @@ void CheckInput(const char* name, const TensorView& input, const PageStoreConfig
         ErrorCode::kInternal,
         "the cache was given {} of shape {}, strides {}, {}; expected float32 [tokens, {}, {}] on "
         "the CPU with contiguous channels",
-        name, input.shape().ToString(), input.strides().ToString(), NameOf(input.dtype()),
-        config.heads, config.head_dim);
+        name, input.shape(), input.strides(), NameOf(input.dtype()), config.heads, config.head_dim);
 }
 
 void CheckRuns(std::span<const TokenRun> runs, int64_t rows, const PageStoreConfig& config) {

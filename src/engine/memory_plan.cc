@@ -59,8 +59,7 @@ KvCacheConfig CacheConfigOf(const ModelInfo& model, const StreamPlan& plan,
   cache.layout = options.kv_layout;
   cache.scale_frames = plan.scale_frames;
   cache.sliding_window = plan.sliding_window;
-  cache.trajectory_frames =
-      InRange("trajectory_frames", options.trajectory_frames, 1, kMostFrames);
+  cache.trajectory_frames = InRange("trajectory_frames", options.trajectory_frames, 1, kMostFrames);
   cache.strict = options.strict;
   cache.poison = options.poison_cache;
   cache.camera.passes = plan.camera_iterations;

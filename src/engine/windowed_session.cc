@@ -150,7 +150,7 @@ class WindowedSession::Impl {
   std::vector<std::vector<float>> images_;  // [overlap] the current window's last frames
   std::vector<KeptResult> pending_;  // [overlap] the current window's first results, not aligned
   std::vector<KeptResult> kept_;     // [overlap] the current window's last results, aligned; until
-                                  // Align, those of the previous window
+                                     // Align, those of the previous window
   std::vector<float> scaled_depth_;
 };
 

@@ -128,7 +128,8 @@ void CameraHead::Refine(const BlockContext& context, const TensorView& normed,
 }
 
 size_t CameraHead::WorkspaceBytes(const ModelConfig& config, int64_t frames,
-                                  int64_t retained_frames, AttentionBackend attention, int threads) {
+                                  int64_t retained_frames, AttentionBackend attention,
+                                  int threads) {
   const auto floats = [frames](int64_t width) {
     return Arena::BytesFor(DType::kF32, frames * width);
   };
@@ -137,7 +138,8 @@ size_t CameraHead::WorkspaceBytes(const ModelConfig& config, int64_t frames,
   const size_t modulating = floats(kPoseSize) + floats(c) + floats(3 * c);
   const size_t trunk =
       BlockWorkspaceBytes(shape, DType::kF32, attention, threads, frames, retained_frames);
-  return 2 * floats(c) + floats(kPoseSize) + floats(c) + std::max({modulating, trunk, floats(c / 2)});
+  return 2 * floats(c) + floats(kPoseSize) + floats(c) +
+         std::max({modulating, trunk, floats(c / 2)});
 }
 
 size_t CameraHead::bytes() const {

@@ -102,8 +102,8 @@ size_t Aggregator::WorkspaceBytes(const ModelConfig& config, DType storage, cons
       Arena::BytesFor(DType::kF32, frames * grid.patches() * c) +
       ImageEncoder::WorkspaceBytes(config, storage, grid, frames, attention, threads);
   return Arena::BytesFor(DType::kF32, rows * c) +
-         std::max(encoding, BlockWorkspaceBytes(TokenBlockShape(config), storage, attention, threads,
-                                                rows, kv_tokens));
+         std::max(encoding, BlockWorkspaceBytes(TokenBlockShape(config), storage, attention,
+                                                threads, rows, kv_tokens));
 }
 
 size_t Aggregator::bytes() const {

@@ -26,7 +26,7 @@ const Shape& ShapeOf(const TensorSource& source, const std::string& name, int ra
   const Shape& shape = found->second.shape;
   Check(shape.rank() == rank && shape.elements() > 0, ErrorCode::kShapeMismatch,
         "tensor {} of {} has shape {}; expected {} dimensions, none of them 0", name, source.name(),
-        shape.ToString(), rank);
+        shape, rank);
   return shape;
 }
 
@@ -105,7 +105,7 @@ int GridSide(const TensorSource& source) {
   const int side = static_cast<int>(std::lround(std::sqrt(static_cast<double>(rows))));
   Check(side > 0 && side * side == rows, ErrorCode::kShapeMismatch,
         "tensor {} of {} has shape {}; expected [1, 1 + G*G, channels]", name, source.name(),
-        ShapeOf(source, name, 3).ToString());
+        ShapeOf(source, name, 3));
   return side;
 }
 
@@ -183,10 +183,10 @@ void CheckTensors(const TensorSource& source, const ModelConfig& config) {
     const auto found = source.tensors().find(name);
     Check(found != source.tensors().end(), ErrorCode::kMissingTensor,
           "{} has no tensor {} (expected shape {}): the file is incomplete or of another network",
-          source.name(), name, shape.ToString());
+          source.name(), name, shape);
     Check(found->second.shape == shape, ErrorCode::kShapeMismatch,
-          "tensor {} of {} has shape {}; expected {}", name, source.name(),
-          found->second.shape.ToString(), shape.ToString());
+          "tensor {} of {} has shape {}; expected {}", name, source.name(), found->second.shape,
+          shape);
   }
 }
 

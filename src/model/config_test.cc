@@ -6,7 +6,5 @@
 #include "weights/hashed_weights.h"
 
 namespace lingbot {
-namespace {
-
-}  // namespace
+namespace {}  // namespace
 }  // namespace lingbot

@@ -22,8 +22,7 @@ BlockShape TokenBlockShape(const ModelConfig& config) {
 }
 
 ImageEncoder::ImageEncoder(const TensorSource& source, const ModelConfig& config, DType storage)
-    : patch_size_(config.patch_size),
-      grid_side_(config.img_size / config.patch_size) {
+    : patch_size_(config.patch_size), grid_side_(config.img_size / config.patch_size) {
   const std::string prefix = "aggregator.patch_embed.";
   const int64_t c = config.embed_dim;
   const int64_t pixels = int64_t{3} * patch_size_ * patch_size_;
@@ -103,8 +102,8 @@ size_t ImageEncoder::WorkspaceBytes(const ModelConfig& config, DType storage, co
       Arena::BytesFor(DType::kF32, grid.patches() * pixels) +
       ops::LinearWorkspaceBytes(grid.patches(), pixels, config.embed_dim, storage);
   return Arena::BytesFor(DType::kF32, frames * per_frame * config.embed_dim) +
-         std::max(embedding, BlockWorkspaceBytes(TokenBlockShape(config), storage, attention, threads,
-                                                 frames * per_frame, per_frame));
+         std::max(embedding, BlockWorkspaceBytes(TokenBlockShape(config), storage, attention,
+                                                 threads, frames * per_frame, per_frame));
 }
 
 size_t ImageEncoder::bytes() const {

@@ -15,7 +15,7 @@ namespace {
 void CheckHeadTensor(const char* name, const TensorView& view, int64_t heads, int64_t head_dim) {
   if (view.rank() != 3 || view.dim(1) != heads || view.dim(2) != head_dim) {
     Fail(ErrorCode::kInternal, "attention: {} has shape {}, expected [tokens, {}, {}]", name,
-         view.shape().ToString(), heads, head_dim);
+         view.shape(), heads, head_dim);
   }
   Check(view.stride(2) == 1, ErrorCode::kInternal,
         "attention: the channels of {} must be contiguous; their stride is {}", name,
@@ -35,7 +35,7 @@ AttentionProblem QueriesOf(const TensorView& q, const TensorView& out) {
     Fail(ErrorCode::kInternal,
          "attention: q has shape {}, expected [tokens, heads, head_dim] with a head_dim that is a "
          "multiple of {} up to {}",
-         q.shape().ToString(), kHeadDimStep, kMaxHeadDim);
+         q.shape(), kHeadDimStep, kMaxHeadDim);
   }
   CheckHeadTensor("q", q, q.dim(1), q.dim(2));
   CheckHeadTensor("out", out, q.dim(1), q.dim(2));
@@ -115,7 +115,7 @@ void DenseAttention(Context& context, AttentionBackend backend, const TensorView
     Fail(ErrorCode::kInternal,
          "attention: k has shape {} of {}, v has {} of {}; expected the same, with at least one "
          "token",
-         k.shape().ToString(), NameOf(k.dtype()), v.shape().ToString(), NameOf(v.dtype()));
+         k.shape(), NameOf(k.dtype()), v.shape(), NameOf(v.dtype()));
   }
   problem.k = PlaneOf(k);
   problem.v = PlaneOf(v);

@@ -10,10 +10,10 @@
 
 namespace lingbot::ops {
 
-// The K and V of one block that a frame may see, page by page. Element (page p, token t, head h, channel d) of
-// K is k[pages[p] * page_stride + t * token_stride + h * head_stride + d], of V likewise; all strides count
-// elements. Every page holds page_size tokens but the last, which holds last_page_len. What lies behind the
-// last token may be anything, NaN included.
+// The K and V of one block that a frame may see, page by page. Element (page p, token t, head h,
+// channel d) of K is k[pages[p] * page_stride + t * token_stride + h * head_stride + d], of V
+// likewise; all strides count elements. Every page holds page_size tokens but the last, which holds
+// last_page_len. What lies behind the last token may be anything, NaN included.
 struct PagedKvView {
   const void* k = nullptr;
   const void* v = nullptr;
@@ -34,8 +34,8 @@ struct PagedKvView {
 //   q    [tokens, heads, head_dim] float32, channels contiguous, other strides free
 //   k, v [kv_tokens, heads, head_dim] float32 or bfloat16, channels contiguous, both the same dtype
 //   out  [tokens, heads, head_dim] float32, channels contiguous; must not overlap q, k or v
-// Throws kInternal on shapes that do not fit together, on no kv token at all and on a last_page_len outside
-// [1, page_size].
+// Throws kInternal on shapes that do not fit together, on no kv token at all and on a last_page_len
+// outside [1, page_size].
 void DenseAttention(Context& context, AttentionBackend backend, const TensorView& q,
                     const TensorView& k, const TensorView& v, const TensorView& out);
 
@@ -51,8 +51,8 @@ const char* NameOf(AttentionBackend backend);  // "auto", "reference", "cpu", "s
 size_t AttentionWorkspaceBytes(AttentionBackend backend, int threads, int64_t tokens,
                                int64_t kv_tokens, int64_t heads, int64_t head_dim);
 
-// Which implementation served the last call on this context, for the test that proves that the one asked for
-// ran. Defined by the implementations themselves.
+// Which implementation served the last call on this context, for the test that proves that the one
+// asked for ran. Defined by the implementations themselves.
 AttentionBackend LastAttentionBackend(Context& context);
 
 }  // namespace lingbot::ops

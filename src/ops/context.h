@@ -11,8 +11,8 @@ namespace lingbot::ops {
 // State of the matrix library for one session (primitives built so far); defined in ops/cpu.
 class CpuState;
 
-// What operators run on: threads, temporary memory and per-session library state. Used by one thread at a
-// time; sessions do not share it.
+// What operators run on: threads, temporary memory and per-session library state. Used by one
+// thread at a time; sessions do not share it.
 class Context {
  public:
   Context(int threads, size_t workspace_bytes);

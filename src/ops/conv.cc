@@ -23,8 +23,8 @@ void Conv2d(Context& context, const TensorView& x, const ConvWeights& weights,
                     y.dim(2) == weights.out() && x.contiguous() && y.contiguous() && x.dim(0) > 0 &&
                     x.dim(1) > 0 && y.dim(0) == weights.OutputSize(x.dim(0)) &&
                     y.dim(1) == weights.OutputSize(x.dim(1));
-  Check(fits, ErrorCode::kInternal, "Conv2d: x {} and y {} do not fit {} to {} channels",
-        x.shape().ToString(), y.shape().ToString(), weights.in(), weights.out());
+  Check(fits, ErrorCode::kInternal, "Conv2d: x {} and y {} do not fit {} to {} channels", x.shape(),
+        y.shape(), weights.in(), weights.out());
   cpu::Conv2d(context, {x.data<float>(), x.dim(0), x.dim(1)}, weights.packed(), epilogue,
               {y.data<float>(), y.dim(0), y.dim(1)});
 }

@@ -8,7 +8,7 @@ namespace {
 
 void CheckFits(bool fits, const char* name, const TensorView& x, const TensorView& y) {
   Check(fits && x.contiguous() && y.contiguous(), ErrorCode::kInternal,
-        "{}: tensors {} and {} do not fit", name, x.shape().ToString(), y.shape().ToString());
+        "{}: tensors {} and {} do not fit", name, x.shape(), y.shape());
 }
 
 }  // namespace

@@ -11,8 +11,7 @@ void LayerNorm(Context& context, const TensorView& x, const TensorView& gamma,
                     y.stride(1) == 1 && x.dim(1) > 0 && gamma.shape() == Shape{x.dim(1)} &&
                     beta.shape() == gamma.shape() && gamma.contiguous() && beta.contiguous();
   Check(fits, ErrorCode::kInternal, "LayerNorm: x {}, y {}, gamma {}, beta {} do not fit",
-        x.shape().ToString(), y.shape().ToString(), gamma.shape().ToString(),
-        beta.shape().ToString());
+        x.shape(), y.shape(), gamma.shape(), beta.shape());
   const float* source = x.data<float>();
   float* target = y.data<float>();
   const float* scale = gamma.data<float>();

@@ -9,8 +9,7 @@ namespace {
 void CheckImages(const char* name, const TensorView& x, const TensorView& y) {
   const bool fits = x.rank() == 3 && y.rank() == 3 && x.dim(2) == y.dim(2) && x.contiguous() &&
                     y.contiguous() && x.elements() > 0 && y.elements() > 0;
-  Check(fits, ErrorCode::kInternal, "{}: x {} and y {} do not fit", name, x.shape().ToString(),
-        y.shape().ToString());
+  Check(fits, ErrorCode::kInternal, "{}: x {} and y {} do not fit", name, x.shape(), y.shape());
 }
 
 }  // namespace

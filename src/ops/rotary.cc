@@ -12,8 +12,8 @@ void NormRotate(Context& context, const TensorView& x, const TensorView& gamma,
                     table.cos.rank() == 2 && table.cos.dim(1) == x.dim(2) / 2 &&
                     table.cos.dim(0) > 0 && table.sin.shape() == table.cos.shape() &&
                     table.cos.contiguous() && table.sin.contiguous();
-  Check(fits, ErrorCode::kInternal, "NormRotate: x {}, gamma {}, table {} do not fit",
-        x.shape().ToString(), gamma.shape().ToString(), table.cos.shape().ToString());
+  Check(fits, ErrorCode::kInternal, "NormRotate: x {}, gamma {}, table {} do not fit", x.shape(),
+        gamma.shape(), table.cos.shape());
   cpu::NormRotate(context, x, {gamma.data<float>(), beta.data<float>(), eps}, table);
 }
 

@@ -16,9 +16,10 @@ size_t Arena::BytesFor(DType dtype, int64_t elements) {
 
 TensorView Arena::Allocate(DType dtype, const Shape& shape) {
   const size_t bytes = BytesFor(dtype, shape.elements());
-  Check(bytes <= memory_.size() - used_, ErrorCode::kInternal,
-        "the workspace plan is too small: {} of {} bytes in use, {} wanted for a tensor of shape {}",
-        used_, memory_.size(), bytes, shape.ToString());
+  Check(
+      bytes <= memory_.size() - used_, ErrorCode::kInternal,
+      "the workspace plan is too small: {} of {} bytes in use, {} wanted for a tensor of shape {}",
+      used_, memory_.size(), bytes, shape);
   TensorView view(memory_.data() + used_, dtype, shape);
   used_ += bytes;
   high_water_ = std::max(high_water_, used_);

@@ -8,8 +8,8 @@
 
 namespace lingbot {
 
-// Temporary tensors of one frame, taken from one region that is planned up front, in stack order. Address
-// space is reserved, memory is spent on what is written.
+// Temporary tensors of one frame, taken from one region that is planned up front, in stack order.
+// Address space is reserved, memory is spent on what is written.
 class Arena {
  public:
   explicit Arena(size_t capacity);

@@ -54,8 +54,8 @@ TensorView::TensorView(void* data, DType dtype, const Shape& shape, Device devic
 TensorView::TensorView(void* data, DType dtype, const Shape& shape, const Shape& strides,
                        Device device)
     : data_(data), shape_(shape), strides_(strides), dtype_(dtype), device_(device) {
-  Check(shape.rank() == strides.rank(), ErrorCode::kInternal, "shape {} with strides {}",
-        shape.ToString(), strides.ToString());
+  Check(shape.rank() == strides.rank(), ErrorCode::kInternal, "shape {} with strides {}", shape,
+        strides);
 }
 
 bool TensorView::contiguous() const {
@@ -69,7 +69,7 @@ bool TensorView::contiguous() const {
 
 TensorView TensorView::operator[](int64_t index) const {
   Check(rank() > 0 && index >= 0 && index < shape_[0], ErrorCode::kInternal,
-        "index {} into a tensor of shape {}", index, shape_.ToString());
+        "index {} into a tensor of shape {}", index, shape_);
   return TensorView(static_cast<std::byte*>(data_) + index * strides_[0] * SizeOf(dtype_), dtype_,
                     Shape(shape_.extents().subspan(1)), Shape(strides_.extents().subspan(1)),
                     device_);
@@ -78,7 +78,7 @@ TensorView TensorView::operator[](int64_t index) const {
 TensorView TensorView::Slice(int axis, int64_t begin, int64_t end) const {
   Check(axis >= 0 && axis < rank() && begin >= 0 && begin <= end && end <= shape_[axis],
         ErrorCode::kInternal, "slice [{}, {}) of axis {} of a tensor of shape {}", begin, end, axis,
-        shape_.ToString());
+        shape_);
   TensorView view = *this;
   view.data_ = static_cast<std::byte*>(data_) + begin * strides_[axis] * SizeOf(dtype_);
   view.shape_[axis] = end - begin;
@@ -87,14 +87,13 @@ TensorView TensorView::Slice(int axis, int64_t begin, int64_t end) const {
 
 TensorView TensorView::Reshape(const Shape& shape) const {
   Check(contiguous() && shape.elements() == elements(), ErrorCode::kInternal,
-        "cannot view a tensor of shape {} and strides {} as {}", shape_.ToString(),
-        strides_.ToString(), shape.ToString());
+        "cannot view a tensor of shape {} and strides {} as {}", shape_, strides_, shape);
   return TensorView(data_, dtype_, shape, device_);
 }
 
 void TensorView::CheckType(DType wanted) const {
   Check(dtype_ == wanted, ErrorCode::kInternal, "a {} tensor of shape {} read as {}",
-        NameOf(dtype_), shape_.ToString(), NameOf(wanted));
+        NameOf(dtype_), shape_, NameOf(wanted));
 }
 
 }  // namespace lingbot

@@ -1,6 +1,8 @@
 #ifndef LINGBOT_TENSOR_TENSOR_VIEW_H_
 #define LINGBOT_TENSOR_TENSOR_VIEW_H_
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cstdint>
 #include <initializer_list>
@@ -57,8 +59,8 @@ class TensorView {
   void* raw() const { return data_; }
   bool contiguous() const;
 
-  // The data as T; T must be the type that dtype() names (float, BFloat16, int32_t, ...). A view is like a
-  // pointer: its constness does not protect the elements.
+  // The data as T; T must be the type that dtype() names (float, BFloat16, int32_t, ...). A view is
+  // like a pointer: its constness does not protect the elements.
   template <typename T>
   T* data() const {
     CheckType(TypeOf<T>());
@@ -110,5 +112,14 @@ constexpr DType TensorView::TypeOf<uint8_t>() {
 }
 
 }  // namespace lingbot
+
+// Shapes in messages: formatted only when the message is needed.
+template <>
+struct fmt::formatter<lingbot::Shape> : fmt::formatter<fmt::string_view> {
+  template <typename FormatContext>
+  auto format(const lingbot::Shape& shape, FormatContext& context) const {
+    return fmt::formatter<fmt::string_view>::format(shape.ToString(), context);
+  }
+};
 
 #endif  // LINGBOT_TENSOR_TENSOR_VIEW_H_

@@ -58,7 +58,7 @@ float FanScale(std::string_view tensor, const Shape& shape) {
   for (int axis = 1; axis < shape.rank(); ++axis) fan *= shape[axis];
   if (transposed) fan = shape[0];
   Check(fan > 0, ErrorCode::kInvalidArgument, "tensor '{}' of shape {} has no inputs", tensor,
-        shape.ToString());
+        shape);
   const double gain = tensor.ends_with("pose_branch.fc2.weight")  ? 0.3
                       : tensor.ends_with("output_conv2.2.weight") ? 0.5
                                                                   : 1.0;
@@ -92,7 +92,7 @@ HashedRule RuleFor(std::string_view tensor, const Shape& shape, float fc2_bias_o
   if (tensor.ends_with("pose_branch.fc2.bias")) return {0.1f, fc2_bias_offset};
   Check(leaf == "bias", ErrorCode::kInvalidArgument,
         "no rule generates tensor '{}' of shape {}; use names of the released model", tensor,
-        shape.ToString());
+        shape);
   return {0.1f, 0.0f};
 }
 

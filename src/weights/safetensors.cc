@@ -153,7 +153,7 @@ StoredTensor ToStored(const HeaderEntry& entry, uint64_t data_size, const std::s
       tensor.info.shape.elements() * static_cast<int64_t>(SizeOf(tensor.info.dtype));
   Check(end - begin == expected, ErrorCode::kCorruptFile,
         "tensor '{}' of {} takes {} bytes where {} {} need {}: {}", entry.name, where, end - begin,
-        tensor.info.shape.ToString(), NameOf(tensor.info.dtype), expected, kDamaged);
+        tensor.info.shape, NameOf(tensor.info.dtype), expected, kDamaged);
   tensor.offset = static_cast<uint64_t>(begin);
   return tensor;
 }

@@ -102,8 +102,8 @@ void SafetensorsWriter::Write(const std::string& name, std::span<const std::byte
         next_ < entries_.size() ? "'" + entries_[next_].name + "'" : "no more");
   const TensorInfo& info = entries_[next_].info;
   Check(data.size() == static_cast<size_t>(ByteSize(info)), ErrorCode::kInvalidArgument,
-        "tensor '{}' of shape {} {} written with {} bytes", name, info.shape.ToString(),
-        NameOf(info.dtype), data.size());
+        "tensor '{}' of shape {} {} written with {} bytes", name, info.shape, NameOf(info.dtype),
+        data.size());
   WriteAll(data.data(), data.size());
   ++next_;
 }

@@ -18,7 +18,7 @@ Buffer TensorSource::Read(const std::string& tensor, const Shape& expected) cons
   Check(info.shape == expected, ErrorCode::kShapeMismatch,
         "tensor '{}' of {} has shape {} where the model's other sizes ask for {}; use a checkpoint "
         "and settings that belong together",
-        tensor, name(), info.shape.ToString(), expected.ToString());
+        tensor, name(), info.shape, expected);
   Buffer buffer(DType::kF32, expected);
   ReadFloats(tensor, buffer.data<float>());
   return buffer;

@@ -256,7 +256,7 @@ class TorchReader {
         std::all_of(strides.begin(), strides.end(), [](int64_t s) { return s >= 0; });
     Check(sound, ErrorCode::kCorruptFile,
           "tensor '{}' of {} has shape {} but strides of another length or sign: {}", tensor,
-          where_, shape.ToString(), kDamaged);
+          where_, shape, kDamaged);
     return Shape(strides);
   }
 
@@ -276,8 +276,7 @@ class TorchReader {
         ErrorCode::kCorruptFile,
         "tensor '{}' of {} (shape {}, strides {}, offset {}) does not lie inside its storage of {} "
         "elements: {}",
-        name, where_, tensor.info.shape.ToString(), tensor.strides.ToString(), first, available,
-        kDamaged);
+        name, where_, tensor.info.shape, tensor.strides, first, available, kDamaged);
     if (*extent == 0) return storage.offset;
     return storage.offset + first * SizeOf(tensor.info.dtype);
   }
