@@ -498,11 +498,11 @@ class Pickle::Machine {
       const Kind kind = At(given[0]).kind;
       if (kind == Kind::kDict) {
         const auto items = target_.items(given[0]);
+        Spend(static_cast<int64_t>(items.size()));
         contents.assign(items.begin(), items.end());
       } else {
         AppendPairs(given[0], contents);
       }
-      Spend(static_cast<int64_t>(contents.size()));
     }
     PushItems(Kind::kDict, std::move(contents));
   }

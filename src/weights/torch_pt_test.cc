@@ -291,12 +291,17 @@ TEST(TorchPt, BoundsTheWorkOfHostilePickles) {
   refused("instructions", PickleWriter().Op(std::string(5'000'000, ']')).Stop());
   // A large list copied again and again: linear in the file, quadratic in work if it were not
   // counted.
-  PickleWriter copies;
-  copies.Op("](");
-  for (int i = 0; i < 2000; ++i) copies.Op("NN\x86");
-  copies.Op("eq\0"s).Op("0");
-  for (int i = 0; i < 20'000; ++i) copies.Global("collections", "OrderedDict").Op("h\0\x85R0"s);
-  refused("instructions", copies.Stop());
+  for (const char* container : {"]", "}"}) {
+    const bool list = *container == ']';
+    PickleWriter copies;
+    copies.Op(container).Op("(");
+    for (int i = 0; i < 2000; ++i) copies.Op(list ? "NN\x86" : "NN");
+    copies.Op(list ? "e" : "u").Op("q\0"s).Op("0");
+    for (int i = 0; i < 20'000; ++i) {
+      copies.Global("collections", "OrderedDict").Op("h\0\x85R0"s);
+    }
+    refused("instructions", copies.Stop());
+  }
   // Doubling by reference is cheap, as long as nobody walks it.
   PickleWriter doubling;
   doubling.Op("}(").Text("x").Op("]");
