@@ -103,9 +103,11 @@ TEST(WindowLayoutTest, EveryFrameIsEmittedOnceAndWindowsShareTheOverlap) {
       const bool last = k + 1 == spans.size();
       RC_ASSERT(spans[k].begin == next);
       RC_ASSERT(spans[k].begin == layout.Begin(static_cast<int64_t>(k)));
-      RC_ASSERT(last || spans[k].end - spans[k].begin == layout.window);
-      RC_ASSERT(last || spans[k].end - spans[k + 1].begin == layout.overlap);
-      RC_ASSERT(k == 0 || spans[k].end - spans[k].begin > layout.overlap);
+      if (!last) {  // RC_ASSERT overloads ||, which then evaluates both sides
+        RC_ASSERT(spans[k].end - spans[k].begin == layout.window);
+        RC_ASSERT(spans[k].end - spans[k + 1].begin == layout.overlap);
+      }
+      if (k > 0) RC_ASSERT(spans[k].end - spans[k].begin > layout.overlap);
       next = spans[k].emit_end;
     }
     RC_ASSERT(next == frames);
