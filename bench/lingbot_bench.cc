@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/check.h"
-#include "hashed_model.h"
+#include "tools/hashed_model.h"
 #include "ops_bench.h"
 #include "stream_bench.h"
 

@@ -7,7 +7,7 @@
 #include "base/check.h"
 #include "base/system_memory.h"
 #include "engine/model_impl.h"
-#include "hashed_model.h"
+#include "tools/hashed_model.h"
 #include "measure.h"
 #include "raw_matmul.h"
 #include "stage_times.h"
