@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "multiply_add.h"
+#include "bench/multiply_add.h"
 #include "ops/attention.h"
 #include "tensor/buffer.h"
 

@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/check.h"
+#include "bench/ops_bench.h"
+#include "bench/stream_bench.h"
 #include "tools/hashed_model.h"
-#include "ops_bench.h"
-#include "stream_bench.h"
 
 namespace lingbot {
 namespace {

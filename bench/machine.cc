@@ -1,4 +1,4 @@
-#include "machine.h"
+#include "bench/machine.h"
 
 #include <dnnl.h>
 #include <fmt/format.h>

@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "statistics.h"
+#include "bench/statistics.h"
 
 namespace lingbot {
 

@@ -1,7 +1,7 @@
-#include "multiply_add.h"
+#include "bench/multiply_add.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "multiply_add.cc"
+#define HWY_TARGET_INCLUDE "bench/multiply_add.cc"
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
 

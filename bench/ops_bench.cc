@@ -1,4 +1,4 @@
-#include "ops_bench.h"
+#include "bench/ops_bench.h"
 
 #include <array>
 #include <utility>

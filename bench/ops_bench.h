@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "measure.h"
-#include "report.h"
+#include "bench/measure.h"
+#include "bench/report.h"
 
 namespace lingbot {
 

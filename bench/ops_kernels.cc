@@ -7,14 +7,14 @@
 #include <cstring>
 #include <numeric>
 
-#include "multiply_add.h"
+#include "bench/multiply_add.h"
+#include "bench/ops_bench.h"
+#include "bench/raw_matmul.h"
 #include "ops/attention.h"
 #include "ops/conv.h"
 #include "ops/layer_norm.h"
 #include "ops/resize.h"
 #include "ops/rotary.h"
-#include "ops_bench.h"
-#include "raw_matmul.h"
 
 namespace lingbot {
 namespace {

@@ -6,9 +6,9 @@
 #include <array>
 #include <memory>
 
+#include "bench/ops_bench.h"
+#include "bench/raw_matmul.h"
 #include "ops/linear.h"
-#include "ops_bench.h"
-#include "raw_matmul.h"
 
 namespace lingbot {
 namespace {

@@ -1,4 +1,4 @@
-#include "raw_matmul.h"
+#include "bench/raw_matmul.h"
 
 #include <algorithm>
 #include <memory>

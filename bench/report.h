@@ -5,7 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "machine.h"
+#include "bench/machine.h"
 
 namespace lingbot {
 

@@ -1,8 +1,8 @@
-#include "stage_times.h"
+#include "bench/stage_times.h"
 
 #include <vector>
 
-#include "statistics.h"
+#include "bench/statistics.h"
 
 namespace lingbot {
 

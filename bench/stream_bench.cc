@@ -1,4 +1,4 @@
-#include "stream_bench.h"
+#include "bench/stream_bench.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -6,11 +6,12 @@
 
 #include "base/check.h"
 #include "base/system_memory.h"
+#include "bench/measure.h"
+#include "bench/raw_matmul.h"
+#include "bench/stage_times.h"
+#include "engine/memory_plan.h"
 #include "engine/model_impl.h"
 #include "tools/hashed_model.h"
-#include "measure.h"
-#include "raw_matmul.h"
-#include "stage_times.h"
 
 namespace lingbot {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "bench/machine.h"
 #include "lingbot/session.h"
-#include "machine.h"
 
 namespace lingbot {
 

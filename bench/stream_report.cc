@@ -3,10 +3,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/system_memory.h"
+#include "bench/report.h"
+#include "bench/stage_times.h"
+#include "bench/stream_bench.h"
 #include "ops/attention.h"
-#include "report.h"
-#include "stage_times.h"
-#include "stream_bench.h"
 
 namespace lingbot {
 namespace {
