@@ -99,7 +99,9 @@ TEST(RunWriterTest, ManifestTellsHowToReadAndRepeatTheRun) {
   RunWriter writer(folder / "out", {}, Info());
   EXPECT_EQ(Manifest(folder / "out")["status"], "running");
   writer.AddFrame(stream.Frame(0));
-  writer.Finish({nullptr, Json::array({{{"scale", 1.0}}})});
+  RunSummary summary;
+  summary.windows = Json::array({{{"scale", 1.0}}});
+  writer.Finish(summary);
   const Json manifest = Manifest(folder / "out");
   EXPECT_EQ(manifest["status"], "complete");
   EXPECT_EQ(manifest["model"]["weights_hash"], "fnv:0123");
