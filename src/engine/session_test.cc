@@ -259,7 +259,7 @@ class FailingStep : public ::testing::TestWithParam<AttentionBackend> {};
 TEST_P(FailingStep, LeavesTheSessionAsItWas) {
   SessionOptions options = SmallOptions();
   options.keyframe_interval = 2;
-  options.trajectory_frames = 5;
+  options.trajectory_frames = 6;
   options.poison_cache = true;
   options.attention = GetParam();
   const Frames frames = MakeFrames(12);

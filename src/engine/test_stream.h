@@ -1,6 +1,7 @@
 #ifndef LINGBOT_ENGINE_TEST_STREAM_H_
 #define LINGBOT_ENGINE_TEST_STREAM_H_
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <random>

@@ -154,19 +154,22 @@ Matrix NaiveNetwork::Linear(const Matrix& x, const std::string& name) const {
   Matrix y(x.rows, b.size());
   for (int64_t r = 0; r < x.rows; ++r) {
     for (int64_t o = 0; o < y.columns; ++o) {
-      y[r][o] = b[o];
-      for (int64_t i = 0; i < x.columns; ++i) y[r][o] += x[r][i] * w[o * x.columns + i];
+      double sum = b[o];
+      for (int64_t i = 0; i < x.columns; ++i) sum += x[r][i] * w[o * x.columns + i];
+      y[r][o] = sum;
     }
   }
   return y;
 }
 
 Matrix NaiveNetwork::Norm(const Matrix& x, const std::string& name, double eps) const {
+  const Vector& gamma = Weight(name + ".weight");
+  const Vector& beta = Weight(name + ".bias");
   Matrix y = x;
   for (int64_t r = 0; r < x.rows; ++r) {
     Normalise(y[r], y.columns, eps);
     for (int64_t i = 0; i < y.columns; ++i) {
-      y[r][i] = y[r][i] * Weight(name + ".weight")[i] + Weight(name + ".bias")[i];
+      y[r][i] = y[r][i] * gamma[i] + beta[i];
     }
   }
   return y;
@@ -187,12 +190,14 @@ NaiveNetwork::Qkv NaiveNetwork::Project(const Matrix& x, const std::string& pref
 
 void NaiveNetwork::NormHeads(Matrix& x, const std::string& name) const {
   const int64_t d = x.columns / settings_.heads;
+  const Vector& gamma = Weight(name + ".weight");
+  const Vector& beta = Weight(name + ".bias");
   for (int64_t r = 0; r < x.rows; ++r) {
     for (int64_t i = 0; i < x.columns; ++i) {
       if (i % d == 0) Normalise(x[r] + i, d, 1e-5);
     }
     for (int64_t i = 0; i < x.columns; ++i) {
-      x[r][i] = x[r][i] * Weight(name + ".weight")[i % d] + Weight(name + ".bias")[i % d];
+      x[r][i] = x[r][i] * gamma[i % d] + beta[i % d];
     }
   }
 }
@@ -201,9 +206,10 @@ void NaiveNetwork::NormHeads(Matrix& x, const std::string& name) const {
 void NaiveNetwork::Finish(Matrix& x, const Matrix& attended, const std::string& prefix,
                           double eps) const {
   const auto add = [&](const Matrix& y, const std::string& scale) {
+    const Vector& gamma = Weight(prefix + scale + ".gamma");
     for (int64_t r = 0; r < x.rows; ++r) {
       for (int64_t i = 0; i < x.columns; ++i) {
-        x[r][i] += Weight(prefix + scale + ".gamma")[i] * y[r][i];
+        x[r][i] += gamma[i] * y[r][i];
       }
     }
   };
