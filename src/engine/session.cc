@@ -45,37 +45,43 @@ void Session::Impl::Add(std::span<const float> rgb, const ResultCallback& on_res
         "a frame was added to a finished stream; Reset() starts a new one");
   const int slot = collecting() ? held_ : 0;
   std::copy(rgb.begin(), rgb.end(), stream_.input()[slot].data<float>());
-  if (!collecting()) return RunStep(1, on_result);
-  if (held_ + 1 == stream_.plan().scale_frames) {
-    RunStep(held_ + 1, on_result);
-  } else {
+  if (collecting() && held_ + 1 < stream_.plan().scale_frames) {
     ++held_;
+    return;
   }
+  const int frames = held_ + 1;
+  Compute(frames);
+  Deliver(frames, on_result);
 }
 
 void Session::Impl::Finish(const ResultCallback& on_result) {
-  if (held_ > 0) RunStep(held_, on_result);
+  const int frames = held_;
+  if (frames > 0) Compute(frames);
   finished_ = true;
+  Deliver(frames, on_result);
 }
 
-void Session::Impl::RunStep(int frames, const ResultCallback& on_result) {
-  const int64_t first = next_frame_;
-  const bool keyframe = IsKeyframe(first);
-  stream_.Step(first, frames, keyframe ? StepKind::kStored : StepKind::kTransient);
+void Session::Impl::Compute(int frames) {
+  stream_.Step(next_frame_, frames,
+               IsKeyframe(next_frame_) ? StepKind::kStored : StepKind::kTransient);
   next_frame_ += frames;
   held_ = 0;
+}
+
+void Session::Impl::Deliver(int frames, const ResultCallback& on_result) {
+  if (!on_result) return;
   for (int i = 0; i < frames; ++i) {
     const StreamResult computed = stream_.result(i);
     FrameResult result;
-    result.index = first + i;
-    result.keyframe = keyframe;
+    result.index = next_frame_ - frames + i;
+    result.keyframe = IsKeyframe(result.index);
     result.height = stream_.plan().height;
     result.width = stream_.plan().width;
     result.pose = computed.pose;
     result.depth = computed.depth;
     result.confidence = computed.confidence;
     result.cache = occupancy();
-    if (on_result) on_result(result);
+    on_result(result);
   }
 }
 

@@ -25,7 +25,10 @@ class Session::Impl {
  private:
   bool collecting() const { return next_frame_ == 0; }
   bool IsKeyframe(int64_t frame) const;
-  void RunStep(int frames, const ResultCallback& on_result);
+  // Processes the first `frames` frames of the stream's input.
+  void Compute(int frames);
+  // Passes on the results of the last Compute.
+  void Deliver(int frames, const ResultCallback& on_result);
 
   SessionOptions options_;
   MemoryPlan memory_;

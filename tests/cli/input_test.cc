@@ -50,7 +50,7 @@ TEST_F(InputTest, RefusesOptions) {
       {{"--window", "99999999999999999999"}, "--window"},
       {{"--keyframe-interval", "0"}, "--keyframe-interval"},
       {{"--camera-iterations", "1000"}, "camera_iterations must be between"},
-      {{"--trajectory-frames", "3"}, "trajectory_frames must be between"},
+      {{"--trajectory-frames", "3"}, "trajectory_frames is 3"},
       {{"--mode", "backwards"}, "--mode"},
       {{"--mode", "windowed", "--window-size", "7"}, "window size 7 is smaller"},
       {{"--mode", "windowed", "--overlap-frames", "64"}, "overlap of 64 frames"},
