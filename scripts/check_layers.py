@@ -45,8 +45,8 @@ LAYERS = {
 # The front files of the operators dispatch to the back ends; their headers do not know them.
 FRONT_FILE_EXTRA = ["ops/cpu", "ops/cuda"]
 
-# Tests may also read golden files and make weights.
-TEST_EXTRA = ["base", "tensor", "weights"]
+# Tests may also read golden files, make weights and call the plain twins of operators.
+TEST_EXTRA = ["base", "tensor", "weights", "ops/cpu"]
 
 # Folders of programs, which may print and end.
 PROGRAM_FOLDERS = ["cli"]
