@@ -116,7 +116,7 @@ ExitCode ParseAndExecute(int argc, const char* const* argv) {
   CLI::App app("Streaming 3-D reconstruction: images in; camera poses, depth and a point cloud out",
                "lingbot-map");
   app.set_version_flag("--version", "lingbot-map " LINGBOT_VERSION);
-  app.require_subcommand(1);
+  app.require_subcommand(0, 1);  // none is named below, an unknown one by the parser
   app.footer(
       "Exit codes: 0 done; 1 failed while loading, computing or writing; 2 the command line or the "
       "input cannot be used; 130 interrupted, frames so far are written.");
@@ -133,6 +133,7 @@ ExitCode ParseAndExecute(int argc, const char* const* argv) {
   for (const auto& [subcommand, action] : actions) {
     if (subcommand->parsed()) return Execute(action);
   }
+  PrintError("which command? run, info or doctor; see lingbot-map --help");
   return ExitCode::kUsage;
 }
 

@@ -38,6 +38,9 @@ std::string Jpeg(int width, int height, int salt);
 // `count` PNGs frame_0.png, frame_1.png, ... of 84x56 pixels, all different.
 void WriteFrames(const std::filesystem::path& folder, int count);
 
+// Lines of eight numbers in a TUM trajectory, comments apart.
+int CountPoses(const std::filesystem::path& path);
+
 // Vertices that the header of a PLY states, having checked that the file's length agrees and that
 // every coordinate is finite; -1 if anything is wrong.
 int64_t CountVertices(const std::filesystem::path& path);
