@@ -75,11 +75,11 @@ Outcome Pipeline::Run() {
   if (outcome.status == Outcome::Status::kFailed) {
     if (!writer_failed_ && outcome.code != ErrorCode::kOutOfMemory) FlushHeldFrames();
   } else if (!finished_) {
+    // Frames of a windowed run that are computed already; a scale step would only begin now.
+    if (stream_->windowed()) FlushHeldFrames();
     outcome.status = Outcome::Status::kInterrupted;
     outcome.message = fmt::format("interrupted by signal {} after {} of {} frames", stop_.number(),
                                   written_, total());
-    // Frames of a windowed run that are computed already; a scale step would only begin now.
-    if (stream_->windowed()) FlushHeldFrames();
   }
   return outcome;
 }
