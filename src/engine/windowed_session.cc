@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/system_memory.h"
 #include "engine/session_impl.h"
 #include "geometry/window_alignment.h"
 #include "geometry/window_layout.h"
@@ -18,6 +19,22 @@ WindowLayout LayoutOf(const StreamPlan& plan, const SessionOptions& options,
   layout.overlap_size = windows.overlap_frames;
   layout.overlap_keyframes = windows.overlap_keyframes;
   return PlanWindows(layout);
+}
+
+// The session's plan and what the overlaps keep: an image, and two results (one of either window),
+// per frame.
+MemoryPlan PlanWithOverlap(MemoryPlan plan, int height, int width, const WindowLayout& layout,
+                           const SessionOptions& options) {
+  const uint64_t floats_per_pixel = 3 + 2 * 2;
+  plan.results += static_cast<uint64_t>(layout.overlap) * static_cast<uint64_t>(height) *
+                  static_cast<uint64_t>(width) * floats_per_pixel * sizeof(float);
+  Check(options.memory_limit == 0 || plan.total() <= options.memory_limit, ErrorCode::kOutOfMemory,
+        "windows that overlap by {} frames of {}x{} need {} of memory, but {} is the limit; a "
+        "smaller "
+        "overlap or image needs less",
+        layout.overlap, width, height, FormatBytes(plan.total()),
+        FormatBytes(options.memory_limit));
+  return plan;
 }
 
 // A result that outlives the callback which brought it.
@@ -62,6 +79,7 @@ class WindowedSession::Impl {
       : session_(model, height, width, options),
         layout_(LayoutOf(session_.stream().plan(), options, windows)),
         plan_(PlanOverlap(layout_)),
+        memory_(PlanWithOverlap(session_.memory_plan(), height, width, layout_, options)),
         images_(layout_.overlap),
         pending_(layout_.overlap),
         kept_(layout_.overlap) {
@@ -86,6 +104,7 @@ class WindowedSession::Impl {
 
   Session::Impl& session() { return session_; }
   const std::vector<WindowTransform>& transforms() const { return transforms_; }
+  const MemoryPlan& memory_plan() const { return memory_; }
 
  private:
   int64_t first_frame() const { return layout_.Begin(window_); }
@@ -142,6 +161,7 @@ class WindowedSession::Impl {
   Session::Impl session_;
   WindowLayout layout_;
   OverlapPlan plan_;
+  MemoryPlan memory_;
   int64_t window_ = 0;
   int64_t fed_ = 0;  // frames given to the current window
   bool finished_ = false;
@@ -168,7 +188,7 @@ void WindowedSession::Finish(const ResultCallback& on_result) { impl_->Finish(on
 const std::vector<WindowTransform>& WindowedSession::transforms() const {
   return impl_->transforms();
 }
-const MemoryPlan& WindowedSession::memory_plan() const { return impl_->session().memory_plan(); }
+const MemoryPlan& WindowedSession::memory_plan() const { return impl_->memory_plan(); }
 CacheOccupancy WindowedSession::occupancy() const { return impl_->session().occupancy(); }
 AttentionBackend WindowedSession::attention() const {
   return impl_->session().stream().plan().attention;
