@@ -1,12 +1,8 @@
 #ifndef LINGBOT_BENCH_MEASURE_H_
 #define LINGBOT_BENCH_MEASURE_H_
 
-#include <algorithm>
-#include <chrono>
 #include <functional>
 #include <vector>
-
-#include "bench/statistics.h"
 
 namespace lingbot {
 
@@ -17,37 +13,17 @@ struct Timing {
   double median = 0.0;
 };
 
-inline double SecondsOf(const std::function<void()>& call) {
-  const auto start = std::chrono::steady_clock::now();
-  call();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
+double SecondsOf(const std::function<void()>& call);
+
+// Seconds that all threads of this process have computed so far: hardly disturbed by other
+// processes, but a thread that waits actively for another counts.
+double ProcessorSeconds();
 
 // Times several calls in turn, so that a disturbance hits them alike: one round to warm up, then at
 // least three rounds and until the rounds have taken `seconds` per call.
-inline std::vector<Timing> MeasureInTurn(const std::vector<std::function<void()>>& calls,
-                                         double seconds) {
-  constexpr size_t kFewestRounds = 3;
-  std::vector<std::vector<double>> times(calls.size());
-  for (const auto& call : calls) call();
-  double spent = 0.0;
-  for (size_t round = 0;
-       round < kFewestRounds || spent < seconds * static_cast<double>(calls.size()); ++round) {
-    for (size_t i = 0; i < calls.size(); ++i) {
-      times[i].push_back(SecondsOf(calls[i]));
-      spent += times[i].back();
-    }
-  }
-  std::vector<Timing> timings;
-  for (const auto& all : times) {
-    timings.push_back({*std::min_element(all.begin(), all.end()), Quantile(all, 0.5)});
-  }
-  return timings;
-}
+std::vector<Timing> MeasureInTurn(const std::vector<std::function<void()>>& calls, double seconds);
 
-inline Timing Measure(const std::function<void()>& call, double seconds) {
-  return MeasureInTurn({call}, seconds).front();
-}
+Timing Measure(const std::function<void()>& call, double seconds);
 
 }  // namespace lingbot
 

@@ -9,6 +9,7 @@
 #include "bench/measure.h"
 #include "bench/raw_matmul.h"
 #include "bench/stage_times.h"
+#include "bench/statistics.h"
 #include "engine/memory_plan.h"
 #include "engine/model_impl.h"
 #include "tools/hashed_model.h"
@@ -52,7 +53,8 @@ class Recorder {
       : frames_(options.frames),
         session_(model, options.height, options.width, options.session),
         image_(size_t{3} * options.height * options.width),
-        times_(static_cast<size_t>(frames_)) {}
+        times_(static_cast<size_t>(frames_)),
+        processor_(static_cast<size_t>(frames_)) {}
 
   void Run(StreamReport& report) {
     const std::vector<FrameRange> ranges = MarkedRanges(frames_, report.scale_frames);
@@ -72,7 +74,9 @@ class Recorder {
  private:
   void Step(int64_t frame) {
     FillFrame(frame, image_);
+    const double start = ProcessorSeconds();
     session_.Add(image_, callback_);
+    processor_[frame] = 1e3 * (ProcessorSeconds() - start);
     times_[frame] = session_.last_step();
   }
 
@@ -85,11 +89,18 @@ class Recorder {
   }
 
   StreamMark MarkAt(const FrameRange& range) const {
-    const std::span<const StageTimes> times(times_.data() + range.begin,
-                                            static_cast<size_t>(range.end - range.begin));
-    return {
-        range.end,        range.end - range.begin, QuantileOf(times, 0.5), QuantileOf(times, 0.99),
-        ResidentMemory(), session_.occupancy()};
+    const auto size = static_cast<size_t>(range.end - range.begin);
+    const std::span<const StageTimes> times(times_.data() + range.begin, size);
+    StreamMark mark;
+    mark.frame = range.end;
+    mark.window = range.end - range.begin;
+    mark.median = QuantileOf(times, 0.5);
+    mark.p99 = QuantileOf(times, 0.99);
+    const auto first = processor_.begin() + range.begin;
+    mark.processor = Quantile({first, first + mark.window}, 0.5);
+    mark.resident = ResidentMemory();
+    mark.cache = session_.occupancy();
+    return mark;
   }
 
   void Conclude(StreamReport& report) const {
@@ -107,6 +118,7 @@ class Recorder {
   Session session_;
   std::vector<float> image_;       // [3, height, width]
   std::vector<StageTimes> times_;  // [frames]
+  std::vector<double> processor_;  // [frames], milliseconds
   BitHash hash_;
   int64_t thinned_at_ = 0;
   ResultCallback callback_ = [this](const FrameResult& result) { See(result); };

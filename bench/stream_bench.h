@@ -24,7 +24,8 @@ struct StreamMark {
   int64_t window = 0;  // frames that the times are of
   StageTimes median;   // milliseconds a frame
   StageTimes p99;
-  uint64_t resident = 0;  // bytes of the process
+  double processor = 0.0;  // median milliseconds a frame that all threads computed, in sum
+  uint64_t resident = 0;   // bytes of the process
   CacheOccupancy cache;
 };
 

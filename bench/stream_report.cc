@@ -46,13 +46,14 @@ std::string Table(const StreamReport& r) {
   std::string text = "ms a frame, median / p99 of the frames before\n";
   text += fmt::format("{:>7} {:>4}", "frame", "of");
   for (const auto& [name, field] : kStageFields) text += fmt::format(" {:>17}", name);
-  text += fmt::format(" {:>8} {:>9}\n", "specials", "resident");
+  text += fmt::format(" {:>9} {:>8} {:>9}\n", "processor", "specials", "resident");
   for (const StreamMark& mark : r.marks) {
     text += fmt::format("{:>7} {:>4}", mark.frame, mark.window);
     for (const auto& [name, field] : kStageFields) {
       text += fmt::format(" {:>8.2f}/{:>8.2f}", mark.median.*field, mark.p99.*field);
     }
-    text += fmt::format(" {:>8} {:>9}\n", mark.cache.special_tokens, FormatBytes(mark.resident));
+    text += fmt::format(" {:>9.2f} {:>8} {:>9}\n", mark.processor, mark.cache.special_tokens,
+                        FormatBytes(mark.resident));
   }
   return text;
 }
@@ -72,13 +73,15 @@ std::string Growth(const StreamReport& r) {
   const StreamMark& last = r.marks.back();
   return fmt::format(
       "growth: resident {:.3f} MB after frame {}, {:.3f} MB after frame {}: {:+.2f} %\n"
-      "growth: median {:.2f} ms at frame {}, {:.2f} ms at frame {}: {:+.1f} %; trajectory budget "
-      "{}\n",
+      "growth: median {:.2f} ms at frame {}, {:.2f} ms at frame {}: {:+.1f} %\n"
+      "growth: processor time {:.2f} ms at frame {}, {:.2f} ms at frame {}: {:+.1f} %; trajectory "
+      "budget {}\n",
       static_cast<double>(settled->resident) * 1e-6, settled->frame,
       static_cast<double>(last.resident) * 1e-6, last.frame,
       Percent(static_cast<double>(settled->resident), static_cast<double>(last.resident)),
       settled->median.total, settled->frame, last.median.total, last.frame,
-      Percent(settled->median.total, last.median.total),
+      Percent(settled->median.total, last.median.total), settled->processor, settled->frame,
+      last.processor, last.frame, Percent(settled->processor, last.processor),
       r.thinned_at > 0 ? fmt::format("used up at frame {}", r.thinned_at) : "not used up");
 }
 
@@ -125,6 +128,7 @@ Json MarksJson(const StreamReport& r) {
                      {"window", mark.window},
                      {"median_ms", StagesJson(mark.median)},
                      {"p99_ms", StagesJson(mark.p99)},
+                     {"processor_ms", mark.processor},
                      {"resident", mark.resident},
                      {"cache", CacheJson(mark.cache)}});
   }
@@ -146,7 +150,8 @@ Json GrowthJson(const StreamReport& r) {
           {"to_frame", last.frame},
           {"resident_percent",
            Percent(static_cast<double>(settled->resident), static_cast<double>(last.resident))},
-          {"median_percent", Percent(settled->median.total, last.median.total)}};
+          {"median_percent", Percent(settled->median.total, last.median.total)},
+          {"processor_percent", Percent(settled->processor, last.processor)}};
 }
 
 }  // namespace
