@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/check.h"
+#include "base/program_streams.h"
 #include "bench/ops_bench.h"
 #include "bench/stream_bench.h"
 #include "tools/hashed_model.h"
@@ -136,6 +137,7 @@ int Main(int argc, char** argv) {
 }  // namespace lingbot
 
 int main(int argc, char** argv) {
+  lingbot::PrepareProgramStreams();
   try {
     return lingbot::Main(argc, argv);
   } catch (const lingbot::Error& error) {

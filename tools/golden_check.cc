@@ -12,6 +12,7 @@
 #include <map>
 
 #include "base/check.h"
+#include "base/program_streams.h"
 #include "tools/golden_case.h"
 #include "weights/checkpoint.h"
 
@@ -111,6 +112,7 @@ int Run(const Settings& settings) {
 }  // namespace lingbot
 
 int main(int argc, char** argv) {
+  lingbot::PrepareProgramStreams();
   using namespace lingbot;  // NOLINT: the program's own namespace
   Settings settings;
   CLI::App app("Compares the engine with recorded outputs of the original network");

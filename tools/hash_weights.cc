@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/program_streams.h"
 #include "base/system_memory.h"
 #include "tools/hashed_model.h"
 #include "weights/checkpoint.h"
@@ -49,6 +50,7 @@ void Run(const Arguments& arguments) {
 }  // namespace lingbot
 
 int main(int argc, char** argv) {
+  lingbot::PrepareProgramStreams();
   CLI::App app("Writes a checkpoint whose weights are hashed from their names");
   lingbot::Arguments arguments;
   app.add_option("FILES", arguments.files,

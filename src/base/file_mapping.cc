@@ -24,15 +24,18 @@ FileMapping::FileMapping(const std::filesystem::path& path) {
   struct stat info {};
   void* mapped = nullptr;
   int problem = 0;
+  bool regular = true;
   if (::fstat(fd, &info) != 0) {
     problem = errno;
   } else if (!S_ISREG(info.st_mode)) {
-    problem = S_ISDIR(info.st_mode) ? EISDIR : EINVAL;
+    regular = false;
   } else if (info.st_size > 0) {
     mapped = ::mmap(nullptr, static_cast<size_t>(info.st_size), PROT_READ, MAP_PRIVATE, fd, 0);
     if (mapped == MAP_FAILED) problem = errno;
   }
   ::close(fd);
+  Check(regular, ErrorCode::kFileUnreadable, "cannot read {}: it is {}, not a regular file",
+        path.string(), S_ISDIR(info.st_mode) ? "a folder" : "a device or a pipe");
   Check(problem == 0, ErrorCode::kFileUnreadable, "cannot read {}: {}", path.string(),
         std::strerror(problem));
   data_ = static_cast<const std::byte*>(mapped);

@@ -20,8 +20,10 @@ int UsableCores() {
 }  // namespace
 
 ThreadTeam::ThreadTeam(int threads) : size_(threads == 0 ? UsableCores() : threads) {
-  Check(size_ >= 1 && size_ <= 1024, ErrorCode::kInvalidArgument,
-        "threads must be between 1 and 1024, or 0 for all cores; got {}", threads);
+  // Many more threads than cores only wait for each other.
+  const int most = std::max(64, 4 * UsableCores());
+  Check(size_ >= 1 && size_ <= most, ErrorCode::kInvalidArgument,
+        "threads must be between 1 and {}, or 0 for all cores; got {}", most, threads);
 }
 
 ThreadTeam::Scope::Scope(const ThreadTeam& team) : previous_(omp_get_max_threads()) {

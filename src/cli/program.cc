@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/program_streams.h"
 #include "cli/console.h"
 #include "cli/doctor_command.h"
 #include "cli/exit_code.h"
@@ -140,7 +141,7 @@ ExitCode ParseAndExecute(int argc, const char* const* argv) {
 }  // namespace
 
 int RunProgram(int argc, const char* const* argv) {
-  IgnoreWriteSignals();
+  PrepareProgramStreams();
   try {
     return static_cast<int>(ParseAndExecute(argc, argv));
   } catch (const std::exception& error) {

@@ -30,9 +30,9 @@ CLI::Option* AddChoice(CLI::App* app, const std::string& name, T* target,
 
 template <typename T>
 CLI::Option* AddCount(CLI::App* app, const std::string& name, T* target, int64_t least,
-                      const std::string& fallback, const std::string& text) {
+                      const std::string& fallback, const std::string& text, int64_t most = kMost) {
   CLI::Option* option = app->add_option(name, *target, text);
-  option->check(CLI::Range(least, int64_t{kMost}));
+  option->check(CLI::Range(least, most));
   option->default_str(fallback);
   return option;
 }
@@ -54,12 +54,18 @@ CLI::Option* AddNumber(CLI::App* app, const std::string& name, std::function<voi
   return option;
 }
 
+// An argument that names something: the empty string names nothing.
+CLI::Option* AddPath(CLI::App* app, const std::string& name, std::string* target,
+                     const std::string& text) {
+  return app->add_option(name, *target, text)->required()->check([name](const std::string& value) {
+    return value.empty() ? name + " is empty" : std::string();
+  });
+}
+
 void AddInputArguments(CLI::App* app, RunOptions* options) {
-  app->add_option("INPUT", options->input, "folder of JPEG and PNG images, or one image")
-      ->required();
-  app->add_option("--model", options->model, "checkpoint: .pt or .safetensors")->required();
-  app->add_option("--out", options->out, "folder for the results; made if it does not exist")
-      ->required();
+  AddPath(app, "INPUT", &options->input, "folder of JPEG and PNG images, or one image");
+  AddPath(app, "--model", &options->model, "checkpoint: .pt or .safetensors");
+  AddPath(app, "--out", &options->out, "folder for the results; made if it does not exist");
   app->add_option("--image-size", options->image_size,
                   "width of the network's input in pixels, a multiple of its patch size")
       ->check(CLI::Range(1, kMaxImageSize))

@@ -73,7 +73,11 @@ RunReport FinishFolder(const Outcome& outcome, RunSummary summary, int64_t frame
   summary.error = outcome.message;
   *final_outcome = outcome;
   try {
-    return writer->Finish(summary);
+    RunReport report = writer->Finish(summary);
+    if (outcome.status == Outcome::Status::kComplete && !report.problem.empty()) {
+      *final_outcome = {Outcome::Status::kFailed, ErrorCode::kCorruptFile, report.problem};
+    }
+    return report;
   } catch (const Error& error) {
     if (outcome.status == Outcome::Status::kComplete) {
       *final_outcome = {Outcome::Status::kFailed, error.code(), error.what()};
@@ -136,9 +140,7 @@ ExitCode Report(const RunOptions& options, const RunPlan& plan, const FinishedRu
       PrintError(fmt::format("{}; they are in {}", run.outcome.message, options.out));
       return ExitCode::kInterrupted;
   }
-  if (report.cloud_problem.empty()) return ExitCode::kOk;
-  PrintError("no point cloud was written: " + report.cloud_problem);
-  return ExitCode::kFailed;
+  return ExitCode::kOk;
 }
 
 }  // namespace

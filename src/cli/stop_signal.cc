@@ -49,9 +49,4 @@ StopSignal::~StopSignal() {
 
 int StopSignal::number() const { return received_signal; }
 
-void IgnoreWriteSignals() {
-  Handle(SIGPIPE, SIG_IGN, 0);
-  Handle(SIGXFSZ, SIG_IGN, 0);
-}
-
 }  // namespace lingbot::cli

@@ -17,10 +17,6 @@ class StopSignal {
   int number() const;  // of the signal, 0 = none yet
 };
 
-// From here on a write into a closed pipe or beyond a file-size limit fails with an error code
-// instead of ending the process.
-void IgnoreWriteSignals();
-
 }  // namespace lingbot::cli
 
 #endif  // LINGBOT_CLI_STOP_SIGNAL_H_

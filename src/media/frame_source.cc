@@ -169,7 +169,7 @@ void ImageFolderSource::HandleBad(const std::vector<std::optional<Error>>& probl
   const auto bad = std::count_if(first, problems.end(),
                                  [](const std::optional<Error>& p) { return p.has_value(); });
   if (!options_.skip_bad) {
-    Fail((*first)->code(), "{} ({} of {} images are bad; skip-bad leaves such images out)",
+    Fail((*first)->code(), "{} ({} of {} images are bad; --skip-bad leaves such images out)",
          (*first)->what(), bad, problems.size());
   }
   Check(bad < static_cast<int64_t>(problems.size()), ErrorCode::kNoInput,

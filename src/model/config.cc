@@ -62,7 +62,7 @@ int IntegerOr(const Json& json, const TensorSource& source, const char* key, int
   const auto found = json.find(key);
   if (found == json.end()) return fallback;
   const bool valid = found->is_number_integer() && *found >= 1 && *found <= 1'000'000;
-  Check(valid, ErrorCode::kInvalidArgument,
+  Check(valid, ErrorCode::kCorruptFile,
         "the metadata entry \"{}\" of {} is {}; expected a whole number between 1 and 1,000,000",
         key, source.name(), found->dump());
   return found->get<int>();
@@ -71,14 +71,14 @@ int IntegerOr(const Json& json, const TensorSource& source, const char* key, int
 // A metadata entry that repeats a size told by shapes must agree with it.
 void CheckAgrees(const Json& json, const TensorSource& source, const char* key, int actual) {
   const int stated = IntegerOr(json, source, key, actual);
-  Check(stated == actual, ErrorCode::kInvalidArgument,
+  Check(stated == actual, ErrorCode::kCorruptFile,
         "the metadata of {} says {} = {}, its tensors say {}", source.name(), key, stated, actual);
 }
 
 std::array<int, 4> TapsOf(const Json& json, const TensorSource& source, int depth) {
   const auto found = json.find("taps");
   if (found == json.end()) {
-    Check(depth == kReleasedDepth, ErrorCode::kInvalidArgument,
+    Check(depth == kReleasedDepth, ErrorCode::kUnsupportedFormat,
           "{} does not say which of its {} blocks feed the heads: add metadata config {{\"taps\": "
           "[a, b, c, d]}} (the released network with {} blocks needs none)",
           source.name(), depth, kReleasedDepth);
@@ -92,7 +92,7 @@ std::array<int, 4> TapsOf(const Json& json, const TensorSource& source, int dept
     if (valid) taps[i] = tap.get<int>();
     valid = valid && (i == 0 || taps[i] > taps[i - 1]);
   }
-  Check(valid, ErrorCode::kInvalidArgument,
+  Check(valid, ErrorCode::kCorruptFile,
         "the metadata entry \"taps\" of {} is {}; expected four increasing block numbers below {}",
         source.name(), found->dump(), depth);
   return taps;
@@ -164,7 +164,7 @@ ModelConfig InferConfig(const TensorSource& source) {
   config.camera_iterations = IntegerOr(json, source, "camera_iterations", config.camera_iterations);
   config.scale_frames = IntegerOr(json, source, "scale_frames", config.scale_frames);
   config.sliding_window = IntegerOr(json, source, "sliding_window", config.sliding_window);
-  Check(2 * config.embed_dim % config.camera_heads == 0, ErrorCode::kInvalidArgument,
+  Check(2 * config.embed_dim % config.camera_heads == 0, ErrorCode::kCorruptFile,
         "{} has a camera head of {} channels, which {} heads do not divide; its metadata config "
         "needs "
         "\"camera_heads\"",

@@ -99,17 +99,17 @@ TEST(InferConfig, TakesWhatShapesCannotTellFromMetadata) {
 TEST(InferConfig, RefusesMetadataThatIsMissingOrWrong) {
   ShapesOnly source(SmallSizes());
   const auto infer = [&] { InferConfig(source); };
-  EXPECT_THAT(MessageOf(ErrorCode::kInvalidArgument, infer), HasSubstr("taps"));
+  EXPECT_THAT(MessageOf(ErrorCode::kUnsupportedFormat, infer), HasSubstr("taps"));
   source.metadata_["config"] = R"({"taps": [0, 1, 2, 5]})";
-  EXPECT_THAT(MessageOf(ErrorCode::kInvalidArgument, infer), HasSubstr("below 5"));
+  EXPECT_THAT(MessageOf(ErrorCode::kCorruptFile, infer), HasSubstr("below 5"));
   source.metadata_["config"] = R"({"taps": [0, 2, 1, 4]})";
-  EXPECT_THAT(MessageOf(ErrorCode::kInvalidArgument, infer), HasSubstr("increasing"));
+  EXPECT_THAT(MessageOf(ErrorCode::kCorruptFile, infer), HasSubstr("increasing"));
   source.metadata_["config"] = R"({"taps": [0, 1, 2, 3], "depth": 6})";
-  EXPECT_THAT(MessageOf(ErrorCode::kInvalidArgument, infer), HasSubstr("depth = 6"));
+  EXPECT_THAT(MessageOf(ErrorCode::kCorruptFile, infer), HasSubstr("depth = 6"));
   source.metadata_["config"] = R"({"taps": [0, 1, 2, 3], "camera_heads": 3})";
-  EXPECT_THAT(MessageOf(ErrorCode::kInvalidArgument, infer), HasSubstr("camera_heads"));
+  EXPECT_THAT(MessageOf(ErrorCode::kCorruptFile, infer), HasSubstr("camera_heads"));
   source.metadata_["config"] = R"({"taps": [0, 1, 2, 3], "scale_frames": -1})";
-  EXPECT_THAT(MessageOf(ErrorCode::kInvalidArgument, infer), HasSubstr("scale_frames"));
+  EXPECT_THAT(MessageOf(ErrorCode::kCorruptFile, infer), HasSubstr("scale_frames"));
   source.metadata_["config"] = "not JSON";
   EXPECT_THAT(MessageOf(ErrorCode::kCorruptFile, infer), HasSubstr("JSON"));
 }

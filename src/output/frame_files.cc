@@ -1,6 +1,7 @@
 #include "output/frame_files.h"
 
 #include <cmath>
+#include <system_error>
 
 #include "base/check.h"
 #include "output/depth_image.h"
@@ -44,21 +45,34 @@ void FrameFiles::WriteDepthPng(const FrameRecord& record, const std::string& nam
   written->saturated_depths = depth.saturated;
 }
 
-WrittenFrame FrameFiles::Write(const FrameRecord& record) {
-  WrittenFrame written;
+void FrameFiles::WriteAll(const FrameRecord& record, WrittenFrame* written) {
   const std::string number = fmt::format("{:06}", record.index);
   if (options_.depth_npy) {
     const std::string name = fmt::format("{}/{}.npy", kDepthFolder, number);
     WriteNpy(folder_ / name, record.depth, record.height, record.width);
-    written.files.emplace_back("depth_npy", name);
+    written->files.emplace_back("depth_npy", name);
   }
   if (options_.depth_png) {
-    WriteDepthPng(record, fmt::format("{}/{}.png", kDepthFolder, number), &written);
+    WriteDepthPng(record, fmt::format("{}/{}.png", kDepthFolder, number), written);
   }
   if (options_.confidence_npy) {
     const std::string name = fmt::format("{}/{}.npy", kConfidenceFolder, number);
     WriteNpy(folder_ / name, record.confidence, record.height, record.width);
-    written.files.emplace_back("confidence_npy", name);
+    written->files.emplace_back("confidence_npy", name);
+  }
+}
+
+WrittenFrame FrameFiles::Write(const FrameRecord& record) {
+  WrittenFrame written;
+  try {
+    WriteAll(record, &written);
+  } catch (...) {
+    // No record will name them.
+    for (const auto& [kind, name] : written.files) {
+      std::error_code ignored;
+      std::filesystem::remove(folder_ / name, ignored);
+    }
+    throw;
   }
   return written;
 }

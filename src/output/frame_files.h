@@ -40,6 +40,7 @@ class FrameFiles {
   std::optional<double> depth_png_unit() const { return unit_; }
 
  private:
+  void WriteAll(const FrameRecord& record, WrittenFrame* written);
   void WriteDepthPng(const FrameRecord& record, const std::string& name, WrittenFrame* written);
 
   std::filesystem::path folder_;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/replace_file.h"
 
 namespace lingbot {
 namespace {
@@ -55,7 +56,7 @@ void CheckSize(int descriptor, uint64_t expected, const std::filesystem::path& p
 }  // namespace
 
 OutputFile::OutputFile(std::filesystem::path path)
-    : path_(std::move(path)),
+    : path_(ReplaceableFile(path)),
       temporary_(path_.parent_path() / fmt::format(".{}.partial", path_.filename().string())) {
   descriptor_ = OpenForWriting(temporary_, path_);
 }

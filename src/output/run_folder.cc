@@ -1,6 +1,11 @@
 #include "output/run_folder.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <system_error>
@@ -123,6 +128,19 @@ void CheckRunFiles(const fs::path& folder, int64_t frames) {
   Check(lines == frames, ErrorCode::kFileUnwritable,
         "{} holds {} records although {} frames were written", (folder / kFramesName).string(),
         lines, frames);
+}
+
+FolderLock::FolderLock(const std::filesystem::path& folder)
+    : descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+  if (descriptor_ < 0 || ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+    return;
+  ::close(descriptor_);
+  Fail(ErrorCode::kFileUnwritable,
+       "another run is writing into {}; wait for it or choose another folder", folder.string());
+}
+
+FolderLock::~FolderLock() {
+  if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 }  // namespace lingbot

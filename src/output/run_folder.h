@@ -25,6 +25,19 @@ bool IsRunFolder(const std::filesystem::path& folder);
 // and no earlier run's, unless `overwrite`, or if it is a file, or cannot be written.
 void PrepareRunFolder(const std::filesystem::path& folder, bool overwrite);
 
+// Held by the one run that writes into a folder. The folder must exist. Throws kFileUnwritable if
+// another process holds it; does nothing on file systems that cannot lock.
+class FolderLock {
+ public:
+  explicit FolderLock(const std::filesystem::path& folder);
+  ~FolderLock();
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  int descriptor_;
+};
+
 // Opens what a finished run claims: every line of frames.jsonl names files that exist and are not
 // empty, and there are `frames` lines. Memory does not depend on the run's length. Throws
 // kFileUnwritable.

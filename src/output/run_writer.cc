@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "base/check.h"
+#include "geometry/pose.h"
 #include "output/ply.h"
-#include "output/run_folder.h"
 
 namespace lingbot {
 namespace {
@@ -31,6 +31,8 @@ RunWriter::RunWriter(std::filesystem::path folder, const OutputOptions& options,
                      const RunInfo& info)
     : folder_(std::move(folder)), options_(options), manifest_(ManifestHead(info)) {
   if (options.ply) cloud_.emplace(options.cloud);  // bad options before the folder is touched
+  CreateFolder(folder_);
+  lock_.emplace(folder_);
   PrepareRunFolder(folder_, options.overwrite);
   WriteManifest();
   files_.emplace(folder_, options.frames);
@@ -70,7 +72,8 @@ void RunWriter::ReserveCloud(const FrameRecord& record) {
 }
 
 void RunWriter::AppendRecords(const FrameRecord& record, const WrittenFrame& written) {
-  if (trajectory_ && !trajectory_->Append(record.timestamp, record.pose)) ++unplaced_frames_;
+  if (trajectory_) trajectory_->Append(record.timestamp, record.pose);
+  if (!IsFinitePose(record.pose)) ++unplaced_frames_;
   frames_->Append(JsonText(FrameJson(record, written), -1));
   if (written.saturated_depths > 0) ++saturated_frames_;
   if (record.keyframe) ++keyframe_count_;
@@ -114,11 +117,20 @@ void RunWriter::WriteCloud(RunReport* report) {
   report->points = cloud.report.points;
   report->cloud_problem = cloud.problem;
   report->warnings = Warnings(&cloud.report);
+  if (cloud.problem.empty()) WritePly(folder_ / kPlyName, cloud.points, PlyComments());
+  // Only now: what the manifest says of the cloud must be on the disk.
   manifest_["cloud"] = PointCloudJson(options_.cloud, cloud.report, cloud.problem);
-  if (cloud.problem.empty()) {
-    WritePly(folder_ / kPlyName, cloud.points, PlyComments());
-    manifest_["cloud"]["file"] = kPlyName;
+  if (cloud.problem.empty()) manifest_["cloud"]["file"] = kPlyName;
+}
+
+std::string RunWriter::Problem(const RunReport& report) const {
+  if (frame_count_ > 0 && unplaced_frames_ == frame_count_) {
+    return fmt::format(
+        "none of the {} frames has a finite pose: the weights are damaged or not those of this "
+        "network",
+        frame_count_);
   }
+  return report.cloud_problem.empty() ? "" : "no point cloud was written: " + report.cloud_problem;
 }
 
 std::vector<std::string> RunWriter::Warnings(const PointCloudReport* cloud) const {
@@ -161,6 +173,7 @@ RunReport RunWriter::Finish(const RunSummary& summary) {
   } else {
     report.warnings = Warnings(nullptr);
   }
+  report.problem = Problem(report);
   frames_->Verify();
   if (trajectory_) trajectory_->Verify();
   CheckRunFiles(folder_, frame_count_);
@@ -171,8 +184,10 @@ RunReport RunWriter::Finish(const RunSummary& summary) {
   if (!summary.timings.is_null()) manifest_["timings"] = summary.timings;
   if (!summary.windows.is_null()) manifest_["windows"] = summary.windows;
   manifest_["warnings"] = report.warnings;
-  manifest_["status"] = summary.status;
-  if (!summary.error.empty()) manifest_["error"] = summary.error;
+  const bool only_problem = summary.error.empty() && !report.problem.empty();
+  manifest_["status"] = only_problem ? "failed" : summary.status;
+  const std::string& error = only_problem ? report.problem : summary.error;
+  if (!error.empty()) manifest_["error"] = error;
   WriteManifest();
   Check(IsRunFolder(folder_), ErrorCode::kFileUnwritable, "{} was written but cannot be read back",
         (folder_ / kManifestName).string());

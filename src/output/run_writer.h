@@ -12,6 +12,7 @@
 #include "output/frame_record.h"
 #include "output/manifest.h"
 #include "output/output_file.h"
+#include "output/run_folder.h"
 #include "output/trajectory.h"
 
 namespace lingbot {
@@ -40,6 +41,9 @@ struct RunReport {
   int64_t points = 0;
   std::string
       cloud_problem;  // not empty: a cloud was asked for and has no points; no PLY was written
+  // Not empty: the run is worth nothing or lacks what was asked for, though every step succeeded;
+  // the manifest says "failed".
+  std::string problem;
   std::vector<std::string> warnings;
 };
 
@@ -79,10 +83,12 @@ class RunWriter {
   void AppendRecords(const FrameRecord& record, const WrittenFrame& written);
   void WriteManifest();
   void WriteCloud(RunReport* report);
+  std::string Problem(const RunReport& report) const;
   std::vector<std::string> Warnings(const PointCloudReport* cloud) const;
 
   std::filesystem::path folder_;
   OutputOptions options_;
+  std::optional<FolderLock> lock_;
   nlohmann::ordered_json manifest_;
   std::optional<FrameFiles> files_;
   std::optional<LineFile> frames_;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/replace_file.h"
 #include "weights/safetensors_names.h"
 
 namespace lingbot {
@@ -73,7 +74,7 @@ std::string HeaderText(const std::vector<SafetensorsWriter::Entry>& entries,
 
 SafetensorsWriter::SafetensorsWriter(const std::filesystem::path& path, std::vector<Entry> entries,
                                      const std::map<std::string, std::string>& metadata)
-    : path_(path), partial_(path), entries_(std::move(entries)) {
+    : path_(ReplaceableFile(path)), partial_(path_), entries_(std::move(entries)) {
   const std::string header = HeaderText(entries_, metadata);
   partial_ += ".partial";
   fd_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
