@@ -78,6 +78,10 @@ TEST(MakeHashedModel, RefusesWhatIsNoConfiguration) {
   const auto refused = [&](const char* key, const Json& value) {
     ExpectError(ErrorCode::kInvalidArgument, {key}, with(key, value));
   };
+  // Seen when the result is read as a checkpoint would be.
+  const auto refused_as_content = [&](const char* key, const Json& value) {
+    ExpectError(ErrorCode::kCorruptFile, {key}, with(key, value));
+  };
   refused("embed_dim", "8");
   refused("embed_dim", 0);
   refused("embed_dim", -8);
@@ -90,9 +94,9 @@ TEST(MakeHashedModel, RefusesWhatIsNoConfiguration) {
   refused("seed", 1.5);
   refused("fc2_bias_offset", "1");
   refused("fc2_bias_offset", 1e39);
-  refused("taps", {0, 1, 2, 4});
-  refused("camera_heads", 5);
-  refused("scale_frames", 0);
+  refused_as_content("taps", {0, 1, 2, 4});
+  refused_as_content("camera_heads", 5);
+  refused_as_content("scale_frames", 0);
   ExpectError(ErrorCode::kInvalidArgument, {"JSON object"}, [] { MakeHashedModel(Json::array()); });
 }
 

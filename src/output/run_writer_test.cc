@@ -265,7 +265,7 @@ TEST(RunWriterTest, FullDiskKeepsWhatWasWritten) {
   RunWriter writer(folder / "out", {}, Info());
   writer.AddFrame(stream.Frame(0));
   {
-    const FileSizeLimit limit(2000);
+    const FileSizeLimit limit(500);
     ExpectError(ErrorCode::kFileUnwritable, "depth/000001.npy: File too large",
                 [&] { writer.AddFrame(stream.Frame(1)); });
     ExpectError(ErrorCode::kFileUnwritable, "points.ply", [&] { writer.Finish({}); });

@@ -75,7 +75,7 @@ TEST_F(FailureTest, NoPointIsAnErrorWithTheConfidences) {
   WriteFrames(Path("in"), 2);
   ExpectError(Run({"--conf-threshold", "1e9"}), 1, {"no point cloud", "median"});
   EXPECT_EQ(ReadLines(Path("out/frames.jsonl")).size(), 2u);
-  EXPECT_EQ(ReadJson(Path("out/manifest.json"))["status"], "complete");
+  EXPECT_EQ(ReadJson(Path("out/manifest.json"))["status"], "failed");
   EXPECT_FALSE(fs::exists(Path("out/points.ply")));
 }
 
