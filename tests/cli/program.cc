@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,6 +24,7 @@ bool ReadPiece(int descriptor, std::string* text) {
 
 [[noreturn]] void Exec(const std::vector<std::string>& arguments, const Limits& limits, int out,
                        int err) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that is killed leaves no run behind
   const int null = ::open("/dev/null", O_RDONLY);
   ::dup2(null, STDIN_FILENO);
   const int target =
