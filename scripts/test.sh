@@ -80,8 +80,8 @@ release_tests() {
   ctest --preset release --parallel "$jobs" --no-tests=error | tee "$release_log"
 }
 
-# `slow` are tests of length, not of memory; `consumer` and `style` do not run sanitized code; cli_test limits the memory and
-# the files of the program it starts, which a sanitized program does not fit into.
+# `slow` are tests of length, not of memory; `consumer` and `style` do not run sanitized code; cli_test starts the
+# program under limits of its own and is not adapted to the sanitizers yet.
 asan_tests() {
   ctest --preset asan --parallel "$jobs" --no-tests=error --label-exclude 'slow|consumer|style' \
     --exclude-regex '^cli_test$'
