@@ -95,7 +95,7 @@ void Attention(benchmark::State& state, const Case& c) {
     if (c.pages == 0) {
       RunDense(context, c, both, out.view());
     } else {
-      PagedAttention(context, c.backend, q.view(), view, out.view());
+      PagedAttention(context, c.backend, q.view(), view, kUnbounded, out.view());
     }
   }
   SetRate(state, 4.0 * c.tokens * kv_tokens * c.heads * c.head_dim);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/check.h"
+#include "base/option_names.h"
 #include "base/program_streams.h"
 #include "bench/ops_bench.h"
 #include "bench/stream_bench.h"
@@ -17,11 +18,6 @@ namespace {
 
 const std::map<std::string, Precision> kPrecisions = {
     {"auto", Precision::kAuto}, {"fp32", Precision::kFloat32}, {"bf16", Precision::kBFloat16}};
-const std::map<std::string, AttentionBackend> kAttentions = {
-    {"auto", AttentionBackend::kAuto},
-    {"reference", AttentionBackend::kReference},
-    {"cpu", AttentionBackend::kCpu},
-    {"sdpa", AttentionBackend::kSdpa}};
 
 // A network small enough for thousands of frames.
 constexpr const char* kTinyConfig = R"({
@@ -33,6 +29,7 @@ struct StreamArguments {
   StreamOptions options;
   std::string config;
   std::string size = "tiny";
+  std::string device = "cpu";
   bool json = false;
 };
 
@@ -48,6 +45,9 @@ nlohmann::json ConfigOf(const StreamArguments& arguments) {
 
 void RunStream(const StreamArguments& arguments) {
   StreamOptions options = arguments.options;
+  const DeviceChoice device = ParseDevice(arguments.device);
+  options.device = device.kind;
+  options.device_ordinal = device.ordinal;
   options.session.log = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
   const StreamReport report = BenchStream(ConfigOf(arguments), options);
   if (arguments.json) {
@@ -97,8 +97,10 @@ void AddStream(CLI::App& app, StreamArguments& a) {
   command->add_option("--trajectory-frames", session.trajectory_frames)->capture_default_str();
   command->add_option("--precision", a.options.precision, "auto, fp32 or bf16")
       ->transform(CLI::CheckedTransformer(kPrecisions));
-  command->add_option("--attention", session.attention, "auto, reference, cpu or sdpa")
-      ->transform(CLI::CheckedTransformer(kAttentions));
+  command->add_option("--attention", session.attention, "Who computes attention")
+      ->transform(CLI::CheckedTransformer(AttentionBackendNames()));
+  command->add_option("--device", a.device, "cpu, cuda or cuda:N")->capture_default_str();
+  command->add_flag("!--no-graph", session.graph, "GPU: do not replay recorded steps");
   command->add_option("--threads", session.threads, "0 = all cores");
   command->add_flag("--json", a.json, "Print JSON");
 }

@@ -37,7 +37,7 @@ void BenchBackends(const std::string& operation, double operations, double secon
   }
   const std::vector<Timing> timings = MeasureInTurn(calls, seconds);
   for (size_t i = 0; i < kBackends.size(); ++i) {
-    sink(WithRate({"attention", operation, ops::NameOf(kBackends[i]), "GFLOP/s", 0, 0, 0},
+    sink(WithRate({"attention", operation, NameOf(kBackends[i]), "GFLOP/s", 0, 0, 0},
                   operations, timings[i]));
   }
 }
@@ -90,7 +90,7 @@ void BenchPaged(const OpsOptions& options, int64_t page_count, DType dtype, cons
       fmt::format("{} tokens over {} pages, {}", kTokens, page_count, NameOf(dtype)),
       AttentionOperations(kv_tokens), options.seconds,
       [&](AttentionBackend backend) {
-        ops::PagedAttention(context, backend, q.view(), view, out.view());
+        ops::PagedAttention(context, backend, q.view(), view, ops::kUnbounded, out.view());
       },
       sink);
 }
@@ -114,11 +114,11 @@ constexpr std::array<ConvCase, 6> kConvs = {{
 void BenchConvCase(const OpsOptions& options, const ConvCase& c, const RateSink& sink) {
   constexpr int kSize = 3;
   ops::Context context(options.threads,
-                       ops::Conv2dWorkspaceBytes(c.rows, c.columns, c.in, c.out, kSize, c.stride));
+                       ops::Conv2dWorkspaceBytes({}, c.rows, c.columns, c.in, c.out, kSize, c.stride));
   const int64_t count = c.out * c.in * kSize * kSize;
   const Buffer kernel = RandomBuffer(DType::kF32, {count});
   const ops::ConvWeights weights({kernel.data<float>(), static_cast<size_t>(count)}, {}, c.out,
-                                 c.in, kSize, c.stride);
+                                 c.in, kSize, c.stride, {});
   const Buffer x = RandomBuffer(DType::kF32, {c.rows, c.columns, c.in});
   const Buffer y(DType::kF32, {ops::ConvOutputSize(c.rows, kSize, c.stride),
                                ops::ConvOutputSize(c.columns, kSize, c.stride), c.out});
@@ -164,15 +164,16 @@ void BenchNorms(const OpsOptions& options, const RateSink& sink) {
       fmt::format("LayerNorm {} x {}", kTokens, kChannels), "LayerNorm", 2 * x.bytes(),
       options.seconds,
       [&] { ops::LayerNorm(context, x.view(), gamma.view(), beta.view(), 1e-5f, y.view()); }, sink);
-  const TensorView heads = x.view().Reshape({kTokens, kHeads, kHeadDim});
-  const TensorView head_gamma = gamma.view().Slice(0, 0, kHeadDim);
-  const TensorView head_beta = beta.view().Slice(0, 0, kHeadDim);
+  const Buffer k = RandomBuffer(DType::kF32, {kTokens, kHeads, kHeadDim});
+  const ops::Qkv heads{x.view().Reshape(k.shape()), k.view(), k.view()};
+  const ops::HeadNorm norm{gamma.view().Slice(0, 0, kHeadDim), beta.view().Slice(0, 0, kHeadDim),
+                           1e-5f};
   const Buffer angles = RandomBuffer(DType::kF32, {kTokens, kHeadDim / 2});
   const ops::RotaryTable table{ops::RotaryPairing::kAdjacent, angles.view(), angles.view()};
   BenchBytes(
-      fmt::format("NormRotate {} x {} x {}", kTokens, kHeads, kHeadDim), "NormRotate",
-      2 * x.bytes(), options.seconds,
-      [&] { ops::NormRotate(context, heads, head_gamma, head_beta, 1e-5f, table); }, sink);
+      fmt::format("NormRotate q and k, {} x {} x {}", kTokens, kHeads, kHeadDim), "NormRotate",
+      4 * x.bytes(), options.seconds,
+      [&] { ops::NormRotate(context, heads, norm, norm, table); }, sink);
 }
 
 void BenchResize(const OpsOptions& options, const RateSink& sink) {

@@ -44,14 +44,14 @@ ops::LinearWeights RandomWeights(int64_t in, int64_t out, DType storage) {
           {},
           out,
           in,
-          storage};
+          {.storage = storage}};
 }
 
 // Contexts that outlive the measured calls, with room for any product of a block.
 ops::Context MakeContext(int threads, int64_t rows) {
   size_t workspace = 0;
   for (const BlockProduct& p : kBlock) {
-    workspace = std::max(workspace, ops::LinearWorkspaceBytes(rows, p.in, p.out, DType::kBF16));
+    workspace = std::max(workspace, ops::LinearWorkspaceBytes({.storage = DType::kBF16}, rows, p.in, p.out));
   }
   return ops::Context(threads, workspace);
 }

@@ -139,26 +139,32 @@ StreamReport BenchStream(const nlohmann::json& config, const StreamOptions& opti
   StreamOptions settled = options;
   settled.session.expected_frames = options.frames;
   const HashedWeights weights = MakeHashedModel(config, options.session.threads);
-  const ModelInfo info = DescribeModel(weights, options.precision);
+  ModelOptions model_options;
+  model_options.device = options.device;
+  model_options.device_ordinal = options.device_ordinal;
+  model_options.precision = options.precision;
+  model_options.threads = options.session.threads;
+  model_options.log = options.session.log;
+  const ModelInfo info = DescribeModel(weights, model_options);
   const StreamPlan plan = PlanStream(info, options.height, options.width, settled.session);
   CheckMemory(info, options.height, options.width, settled.session);
 
   StreamReport report;
   report.machine = DescribeMachine();
-  report.threads = plan.threads;
+  report.threads = plan.setup.threads;
   report.height = options.height;
   report.width = options.width;
   report.scale_frames = plan.scale_frames;
   report.sliding_window = plan.sliding_window;
   report.linear_operations = LinearOperations(info, plan.grid);
-  const double before = RawRate(info, plan.threads, plan.grid.tokens());
+  const double before = RawRate(info, plan.setup.threads, plan.grid.tokens());
   std::optional<Model> model;
   report.load_seconds = SecondsOf([&] {
-    model = MakeModel(weights, {options.precision, options.session.threads, options.session.log});
+    model = MakeModel(weights, model_options);
   });
   report.model = model->info();
   Recorder(*model, settled).Run(report);
-  report.raw_rate = std::max(before, RawRate(info, plan.threads, plan.grid.tokens()));
+  report.raw_rate = std::max(before, RawRate(info, plan.setup.threads, plan.grid.tokens()));
   if (!report.marks.empty()) report.linear_rate = LinearRate(report);
   return report;
 }

@@ -14,6 +14,8 @@ struct StreamOptions {
   int height = 294;
   int width = 518;
   int64_t frames = 200;
+  DeviceKind device = DeviceKind::kCpu;
+  int device_ordinal = 0;
   Precision precision = Precision::kAuto;
   SessionOptions session;  // expected_frames is set from `frames`
 };

@@ -30,7 +30,7 @@ std::string Header(const StreamReport& r) {
       "stream: {}x{} pixels, {} scale frames, window {}, attention {}\n",
       static_cast<double>(m.parameters) * 1e-6, m.embed_dim, m.vit_depth, m.depth,
       NameOf(m.precision), r.load_seconds, r.width, r.height, r.scale_frames, r.sliding_window,
-      ops::NameOf(r.attention));
+      NameOf(r.attention));
 }
 
 std::string Stages(const StageTimes& times) {
@@ -172,7 +172,7 @@ Json StreamJson(const StreamReport& r) {
           {"width", r.width},
           {"scale_frames", r.scale_frames},
           {"sliding_window", r.sliding_window},
-          {"attention", ops::NameOf(r.attention)},
+          {"attention", NameOf(r.attention)},
           {"load_seconds", r.load_seconds},
           {"scale_step_ms", StagesJson(r.scale_step)},
           {"marks", MarksJson(r)},

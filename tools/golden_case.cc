@@ -83,8 +83,11 @@ std::vector<int> GoldenCase::DepthFrames() const {
   return all;
 }
 
-Model GoldenCase::MakeModel(Precision precision, int threads) const {
+Model GoldenCase::MakeModel(Precision precision, int threads,
+                            const DeviceChoice& device) const {
   ModelOptions options;
+  options.device = device.kind;
+  options.device_ordinal = device.ordinal;
   options.precision = precision;
   options.threads = threads;
   return lingbot::MakeModel(MakeHashedModel(config_, threads), options);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/option_names.h"
 #include "lingbot/model.h"
 #include "lingbot/options.h"
 #include "weights/tensor_source.h"
@@ -36,7 +37,7 @@ class GoldenCase {
   std::vector<int> DepthFrames() const;
 
   // A network of the recorded sizes with the hashed weights.
-  Model MakeModel(Precision precision, int threads) const;
+  Model MakeModel(Precision precision, int threads, const DeviceChoice& device = {DeviceKind::kCpu, 0}) const;
   // Options of the recorded stream; back end and layout are the caller's.
   SessionOptions StreamOptions() const;
 

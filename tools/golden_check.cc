@@ -12,6 +12,7 @@
 #include <map>
 
 #include "base/check.h"
+#include "base/option_names.h"
 #include "base/program_streams.h"
 #include "tools/golden_case.h"
 #include "weights/checkpoint.h"
@@ -25,6 +26,7 @@ struct Settings {
   Precision precision = Precision::kFloat32;
   AttentionBackend attention = AttentionBackend::kAuto;
   int threads = 0;
+  bool graph = true;
   bool poison = false;
   KvLayout layout = KvLayout::kPlanes;
 };
@@ -62,9 +64,11 @@ void Print(const std::string& name, const GoldenReport& report) {
 
 bool CheckStream(const std::string& file, const Settings& settings) {
   const GoldenCase golden(file);
-  const Model model = golden.MakeModel(settings.precision, settings.threads);
+  const DeviceChoice device = ParseDevice(settings.device);
+  const Model model = golden.MakeModel(settings.precision, settings.threads, device);
   SessionOptions options = golden.StreamOptions();
   options.attention = settings.attention;
+  options.graph = settings.graph;
   options.threads = settings.threads;
   options.poison_cache = settings.poison;
   options.kv_layout = settings.layout;
@@ -94,8 +98,6 @@ bool CheckFile(const std::string& file, const Settings& settings) {
 }
 
 int Run(const Settings& settings) {
-  Check(settings.device == "cpu", ErrorCode::kUnavailable,
-        "device \"{}\" is not built into this program; available: cpu", settings.device);
   bool all = true;
   for (const std::string& file : settings.files) {
     try {
@@ -117,18 +119,14 @@ int main(int argc, char** argv) {
   Settings settings;
   CLI::App app("Compares the engine with recorded outputs of the original network");
   app.add_option("FILE", settings.files, "recordings")->required();
-  app.add_option("--device", settings.device, "device to run on (cpu)");
+  app.add_option("--device", settings.device, "cpu, cuda or cuda:N");
   const std::map<std::string, Precision> precisions = {{"fp32", Precision::kFloat32},
                                                        {"bf16", Precision::kBFloat16}};
   app.add_option("--precision", settings.precision, "fp32 or bf16")
       ->transform(CLI::CheckedTransformer(precisions));
-  const std::map<std::string, AttentionBackend> backends = {
-      {"auto", AttentionBackend::kAuto},
-      {"reference", AttentionBackend::kReference},
-      {"cpu", AttentionBackend::kCpu},
-      {"sdpa", AttentionBackend::kSdpa}};
-  app.add_option("--attention", settings.attention, "auto, reference, cpu or sdpa")
-      ->transform(CLI::CheckedTransformer(backends));
+  app.add_option("--attention", settings.attention, "who computes attention")
+      ->transform(CLI::CheckedTransformer(AttentionBackendNames()));
+  app.add_flag("!--no-graph", settings.graph, "GPU: do not replay recorded steps");
   app.add_option("--threads", settings.threads, "threads; 0 = all cores");
   const std::map<std::string, KvLayout> layouts = {{"planes", KvLayout::kPlanes},
                                                    {"interleaved", KvLayout::kInterleaved}};

@@ -33,6 +33,8 @@ struct ModelInfo {
   int sliding_window = 0;                     // default of SessionOptions
   int64_t parameters = 0;                     // numbers in the tensors that the network uses
   Precision precision = Precision::kFloat32;  // what kAuto became
+  DeviceKind device = DeviceKind::kCpu;       // likewise
+  int device_ordinal = 0;                     // of the GPU
   uint64_t weight_bytes = 0;                  // memory of the prepacked weights
 };
 

@@ -10,17 +10,27 @@ namespace lingbot {
 // How numbers are stored and multiplied in the image encoder and the frame and global blocks.
 // Accumulators, softmax, normalisation statistics and both heads stay float32 in every case.
 enum class Precision {
-  kAuto,  // bfloat16 where the processor multiplies it natively, else float32
+  kAuto,  // bfloat16 where the device multiplies it natively, else float32
   kFloat32,
   kBFloat16,  // weights and KV cache in bfloat16
 };
 
 // Who computes attention. All give the same result within rounding.
 enum class AttentionBackend {
-  kAuto,       // the fastest for the device
-  kReference,  // plain loops over the page table: the yardstick
-  kCpu,        // tiled, online softmax, over the page table without gathering
-  kSdpa,       // gathers the visible tokens, then dense products
+  kAuto,           // the fastest for the device
+  kReference,      // CPU: plain loops over the page table: the yardstick
+  kCpu,            // CPU: tiled, online softmax, over the page table without gathering
+  kSdpa,           // gathers the visible tokens, then dense products; the only one of a GPU in float32
+  kFlashInfer,     // GPU: FlashInfer's FA2 kernels over the page table
+  kFlashInferFa3,  // GPU: FlashInfer's FA3 kernels over the page table, Hopper only
+  kDense,          // GPU: our kernel over contiguous extents, Hopper only
+};
+
+// Where a model runs.
+enum class DeviceKind {
+  kAuto,  // a CUDA GPU if this build and this machine have one, else the CPU
+  kCpu,
+  kCuda,
 };
 
 // Arrangement of the KV cache in memory.
@@ -30,6 +40,8 @@ enum class KvLayout {
 };
 
 struct ModelOptions {
+  DeviceKind device = DeviceKind::kAuto;
+  int device_ordinal = 0;  // of the GPU
   Precision precision = Precision::kAuto;
   int threads = 0;  // for loading; 0 = all cores
   // Receives warnings, one line each without a line feed; the library itself never prints.
@@ -52,7 +64,12 @@ struct SessionOptions {
   KvLayout kv_layout = KvLayout::kPlanes;
   bool poison_cache = false;  // fill unused cache memory with NaN, to prove that it is never read
   int threads = 0;            // 0 = all cores; results are deterministic for a given number
-  uint64_t memory_limit = 0;  // bytes this process may use; 0 = what the machine has free
+  // Bytes of the device's memory that this process may use; 0 = what is free.
+  uint64_t memory_limit = 0;
+  // GPU: record the launches of a step once and replay them (a CUDA graph). Results are the same.
+  bool graph = true;
+  // GPU: measure the stages of StageTimes; costs a little time itself. The CPU always does.
+  bool stage_times = false;
   int64_t expected_frames =
       0;  // length of the stream if known; short clips need less memory. 0 = unknown
   std::function<void(const std::string&)> log;

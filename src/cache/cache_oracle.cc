@@ -156,7 +156,7 @@ std::vector<uint64_t> TokensOf(const ops::PagedKvView& view, int64_t heads, int6
   return tokens;
 }
 
-std::vector<uint64_t> TokensOf(const CameraKv& view) {
+std::vector<uint64_t> TokensOf(const ops::EntryKv& view) {
   const int64_t channels = view.k.dim(1) * view.k.dim(2);
   std::vector<uint64_t> tokens;
   for (int64_t entry = 0; entry < view.k.dim(0); ++entry) {

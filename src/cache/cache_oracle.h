@@ -38,7 +38,7 @@ void Store(KvCache& cache, const std::vector<uint64_t>& frames);
 // The K and V values of every visible token, one number (a hash of the values) each, sorted: two of
 // these are equal if the sets of tokens are.
 std::vector<uint64_t> TokensOf(const ops::PagedKvView& view, int64_t heads, int64_t head_dim);
-std::vector<uint64_t> TokensOf(const CameraKv& view);
+std::vector<uint64_t> TokensOf(const ops::EntryKv& view);
 
 // Everything about a cache that a discarded step must not change.
 struct Snapshot {

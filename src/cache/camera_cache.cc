@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "base/check.h"
 #include "cache/checked_size.h"
 #include "cache/page_table.h"
+#include "ops/gpu_memory.h"
 
 namespace lingbot {
 namespace {
@@ -26,12 +28,19 @@ uint64_t CameraCache::EntryBytes(const CameraCacheConfig& config) {
                                            config.head_dim, static_cast<int64_t>(sizeof(float))});
 }
 
-CameraCache::CameraCache(const CameraCacheConfig& config, int64_t max_entries, bool poison)
-    : config_(config), max_entries_(max_entries), poison_(poison) {
+CameraCache::CameraCache(const CameraCacheConfig& config, int64_t max_entries, bool poison,
+                         ops::Context* gpu)
+    : config_(config), max_entries_(max_entries), poison_(poison), gpu_(gpu) {
   CheckPositive("max_entries", max_entries, int64_t{1} << 32);
   entry_floats_ = config.heads * config.head_dim;
-  memory_ = LazyMemory(
-      CheckedProduct("the camera cache", {static_cast<int64_t>(EntryBytes(config)), max_entries}));
+  const uint64_t bytes =
+      CheckedProduct("the camera cache", {static_cast<int64_t>(EntryBytes(config)), max_entries});
+  if (gpu_ != nullptr && bytes > 0) {
+    gpu_memory_ = CudaLazyMemory(bytes);
+    if (poison_) gpu_memory_.Map(0, bytes);
+  } else {
+    memory_ = LazyMemory(bytes);
+  }
   Poison(0, max_entries_);
 }
 
@@ -44,16 +53,28 @@ int CameraCache::Index(int pass, int block) const {
 
 float* CameraCache::Entry(int cache, int kv, int64_t entry) const {
   const int64_t index = (int64_t{cache} * 2 + kv) * max_entries_ + entry;
-  return reinterpret_cast<float*>(memory_.data()) + index * entry_floats_;
+  std::byte* base = gpu_ != nullptr ? gpu_memory_.data() : memory_.data();
+  return reinterpret_cast<float*>(base) + index * entry_floats_;
+}
+
+void CameraCache::Provide(int64_t first, int64_t count) {
+  if (gpu_ == nullptr) return;
+  for (int cache = 0; cache < caches(); ++cache) {
+    for (int kv = 0; kv < 2; ++kv) {
+      const std::byte* entry = reinterpret_cast<const std::byte*>(Entry(cache, kv, first));
+      gpu_memory_.Map(static_cast<size_t>(entry - gpu_memory_.data()), EntryBytesOfOne() * count);
+    }
+  }
 }
 
 void CameraCache::CheckInput(const char* name, const TensorView& input, int64_t first) const {
-  Check(input.raw() != nullptr && input.device() == Device::kCpu && input.dtype() == DType::kF32 &&
+  const Device device = gpu_ != nullptr ? Device::kCuda : Device::kCpu;
+  Check(input.raw() != nullptr && input.device() == device && input.dtype() == DType::kF32 &&
             input.rank() == 3 && input.dim(1) == config_.heads &&
             input.dim(2) == config_.head_dim && (config_.head_dim == 1 || input.stride(2) == 1),
         ErrorCode::kInternal,
         "the camera cache was given {} of shape {}, strides {}, {}; expected float32 [frames, {}, "
-        "{}] on the CPU with contiguous channels",
+        "{}] on the cache's device with contiguous channels",
         name, input.shape(), input.strides(), NameOf(input.dtype()), config_.heads,
         config_.head_dim);
   Check(first >= 0 && input.dim(0) >= 1 && input.dim(0) <= max_entries_ - first,
@@ -71,44 +92,72 @@ void CameraCache::WriteOne(float* target, const TensorView& source) const {
 }
 
 void CameraCache::Write(int pass, int block, int64_t first, const TensorView& k,
-                        const TensorView& v) {
+                        const TensorView& v, const int32_t* first_on_gpu) {
   const int cache = Index(pass, block);
   CheckInput("K", k, first);
   CheckInput("V", v, first);
   Check(k.dim(0) == v.dim(0), ErrorCode::kInternal,
         "the camera cache was given K of {} frames but V of {}", k.dim(0), v.dim(0));
+  if (gpu_ != nullptr) {
+    return ops::StoreGpuEntries(*gpu_, k, v, Entry(cache, 0, 0), Entry(cache, 1, 0), first_on_gpu);
+  }
   WriteOne(Entry(cache, 0, first), k);
   WriteOne(Entry(cache, 1, first), v);
 }
 
-CameraKv CameraCache::View(int pass, int block, int64_t entries) const {
+ops::EntryKv CameraCache::View(int pass, int block, int64_t entries) const {
   const int cache = Index(pass, block);
   Check(entries >= 0 && entries <= max_entries_, ErrorCode::kInternal,
         "{} entries of a camera cache of {}", entries, max_entries_);
   const Shape shape{entries, config_.heads, config_.head_dim};
-  return {TensorView(Entry(cache, 0, 0), DType::kF32, shape),
-          TensorView(Entry(cache, 1, 0), DType::kF32, shape)};
+  const Device device = gpu_ != nullptr ? Device::kCuda : Device::kCpu;
+  return {TensorView(Entry(cache, 0, 0), DType::kF32, shape, device),
+          TensorView(Entry(cache, 1, 0), DType::kF32, shape, device), nullptr, max_entries_};
 }
 
 void CameraCache::Compact(std::span<const int64_t> dropped, int64_t entries) noexcept {
-  for (int cache = 0; cache < caches(); ++cache) {
-    for (int kv = 0; kv < 2; ++kv) {
-      ForEachMove(dropped, entries, [&](int64_t from, int64_t to) {
-        std::copy_n(Entry(cache, kv, from), entry_floats_, Entry(cache, kv, to));
-      });
+  if (gpu_ != nullptr) {
+    CompactOnGpu(dropped, entries);
+  } else {
+    for (int cache = 0; cache < caches(); ++cache) {
+      for (int kv = 0; kv < 2; ++kv) {
+        ForEachMove(dropped, entries, [&](int64_t from, int64_t to) {
+          std::copy_n(Entry(cache, kv, from), entry_floats_, Entry(cache, kv, to));
+        });
+      }
     }
   }
   const int64_t left = static_cast<int64_t>(dropped.size());
   Poison(entries - left, left);
 }
 
+void CameraCache::CompactOnGpu(std::span<const int64_t> dropped, int64_t entries) noexcept {
+  std::vector<std::byte*> planes;
+  for (int cache = 0; cache < caches(); ++cache) {
+    for (int kv = 0; kv < 2; ++kv) {
+      planes.push_back(reinterpret_cast<std::byte*>(Entry(cache, kv, 0)));
+    }
+  }
+  const auto bytes = static_cast<int64_t>(EntryBytesOfOne());
+  std::vector<int64_t> from, to;
+  ForEachMove(dropped, entries, [&](int64_t source, int64_t target) {
+    from.push_back(source * bytes);
+    to.push_back(target * bytes);
+  });
+  ops::MoveGpuRows(*gpu_, planes, EntryBytesOfOne(), from, to);
+}
+
 void CameraCache::Poison(int64_t first, int64_t count) noexcept {
   if (!poison_ || count == 0) return;
-  const size_t bytes = static_cast<size_t>(count * entry_floats_) * sizeof(float);
+  const size_t bytes = static_cast<size_t>(count) * EntryBytesOfOne();
   for (int cache = 0; cache < caches(); ++cache) {
     for (int kv = 0; kv < 2; ++kv) {
       // All ones is a NaN.
-      std::memset(Entry(cache, kv, first), 0xFF, bytes);
+      if (gpu_ != nullptr) {
+        ops::FillGpuBytes(*gpu_, Entry(cache, kv, first), 0xFF, bytes);
+      } else {
+        std::memset(Entry(cache, kv, first), 0xFF, bytes);
+      }
     }
   }
 }

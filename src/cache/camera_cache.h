@@ -6,7 +6,8 @@
 #include <span>
 
 #include "base/system_memory.h"
-#include "tensor/tensor_view.h"
+#include "ops/attention.h"
+#include "tensor/device_memory.h"
 
 namespace lingbot {
 
@@ -18,12 +19,6 @@ struct CameraCacheConfig {
   int64_t head_dim = 0;
 };
 
-// K and V of one camera cache, both [entries, heads, head_dim] float32, contiguous.
-struct CameraKv {
-  TensorView k;
-  TensorView v;
-};
-
 // The camera head's memory: one camera token of every retained frame, for each pass and trunk block
 // separately, float32. Which entries are in use is the page table's business: entry i here belongs
 // to the same frame as entry i of the special stream. Memory is [passes, blocks, 2, max_entries,
@@ -32,15 +27,22 @@ class CameraCache {
  public:
   // Throws kInvalidArgument on sizes that are neither all zero nor all positive, or too large for
   // 64 bits.
-  CameraCache(const CameraCacheConfig& config, int64_t max_entries, bool poison);
+  // `gpu` is null for memory on the CPU; on a GPU Provide comes before Write.
+  CameraCache(const CameraCacheConfig& config, int64_t max_entries, bool poison,
+              ops::Context* gpu = nullptr);
 
   // Bytes of one entry in all caches.
   static uint64_t EntryBytes(const CameraCacheConfig& config);
 
+  // Makes entries usable in every cache. Throws kOutOfMemory.
+  void Provide(int64_t first, int64_t count);
+
   // Writes k, v [frames, heads, head_dim] (float32, channels contiguous, other strides free) as
-  // entries `first` and following. Throws kInternal if anything does not fit.
-  void Write(int pass, int block, int64_t first, const TensorView& k, const TensorView& v);
-  CameraKv View(int pass, int block, int64_t entries) const;
+  // entries `first` and following; a GPU reads that number from *first_on_gpu. Throws kInternal if
+  // anything does not fit.
+  void Write(int pass, int block, int64_t first, const TensorView& k, const TensorView& v,
+             const int32_t* first_on_gpu = nullptr);
+  ops::EntryKv View(int pass, int block, int64_t entries) const;
 
   // Closes the ranks of `entries` entries in every cache after `dropped` (ascending) have left.
   void Compact(std::span<const int64_t> dropped, int64_t entries) noexcept;
@@ -51,10 +53,12 @@ class CameraCache {
   int Index(int pass, int block) const;
   int caches() const { return config_.passes * config_.blocks; }
 
-  // All memory, for comparison in tests.
+  // All memory, for comparison in tests; on the CPU only.
   std::span<const std::byte> bytes() const { return {memory_.data(), memory_.size()}; }
 
  private:
+  size_t EntryBytesOfOne() const { return static_cast<size_t>(entry_floats_) * sizeof(float); }
+  void CompactOnGpu(std::span<const int64_t> dropped, int64_t entries) noexcept;
   float* Entry(int cache, int kv, int64_t entry) const;
   void WriteOne(float* target, const TensorView& source) const;
   void CheckInput(const char* name, const TensorView& input, int64_t first) const;
@@ -62,8 +66,10 @@ class CameraCache {
   CameraCacheConfig config_;
   int64_t max_entries_;
   bool poison_;
+  ops::Context* gpu_;
   int64_t entry_floats_ = 0;
   LazyMemory memory_;
+  CudaLazyMemory gpu_memory_;
 };
 
 }  // namespace lingbot

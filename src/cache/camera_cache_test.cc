@@ -39,7 +39,7 @@ TEST(CameraCache, PassesAndBlocksAreSeparate) {
   const CameraCache cache = Filled(4, false);
   for (int pass = 0; pass < kPasses; ++pass) {
     for (int block = 0; block < kBlocks; ++block) {
-      const CameraKv kv = cache.View(pass, block, 4);
+      const ops::EntryKv kv = cache.View(pass, block, 4);
       EXPECT_EQ(kv.k.shape(), (Shape{4, 2, 2}));
       EXPECT_TRUE(kv.k.contiguous() && kv.v.contiguous());
       for (int i = 0; i < 4; ++i) {
@@ -58,7 +58,7 @@ TEST(CameraCache, AppendsStridedRows) {
   const TensorView k(wide.data<float>() + 2, DType::kF32, {1, 2, 2}, Shape{12, 6, 1});
   const TensorView v(wide.data<float>() + 4, DType::kF32, {1, 2, 2}, Shape{12, 6, 1});
   cache.Write(1, 1, 2, k, v);
-  const CameraKv kv = cache.View(1, 1, 3);
+  const ops::EntryKv kv = cache.View(1, 1, 3);
   EXPECT_EQ(kv.k[1][0].data<float>()[0], 111.0f);
   EXPECT_EQ(kv.k[2][0].data<float>()[1], 3.0f);
   EXPECT_EQ(kv.k[2][1].data<float>()[0], 8.0f);
@@ -71,7 +71,7 @@ TEST(CameraCache, CompactsEveryCache) {
   cache.Compact(std::vector<int64_t>{2, 4, 5}, 7);
   for (int pass = 0; pass < kPasses; ++pass) {
     for (int block = 0; block < kBlocks; ++block) {
-      const CameraKv kv = cache.View(pass, block, 8);
+      const ops::EntryKv kv = cache.View(pass, block, 8);
       const float name = static_cast<float>(100 * pass + 10 * block);
       const std::vector<float> left{0, 1, 3, 6};
       for (int i = 0; i < 4; ++i) {

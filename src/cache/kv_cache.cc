@@ -18,15 +18,36 @@ PageStoreConfig StoreConfig(const KvCacheConfig& config, int64_t pages) {
           config.head_dim, config.dtype, config.layout,    config.poison};
 }
 
+PageStoreConfig StoreConfig(const KvCacheConfig& config, const PageTable& table) {
+  PageStoreConfig store = StoreConfig(config, table.max_pages());
+  store.patch_pages = table.patch_pages();
+  return store;
+}
+
+int64_t RowsPerStep(const KvCacheConfig& config) {
+  return config.scale_frames * (config.specials_per_frame + config.page_size);
+}
+
 int64_t Signed(uint64_t bytes) { return static_cast<int64_t>(bytes); }
 
 }  // namespace
 
-KvCache::KvCache(const KvCacheConfig& config)
+KvCache::KvCache(const KvCacheConfig& config, ops::Context* gpu)
     : config_(config),
+      gpu_(gpu),
+      own_inputs_(gpu == nullptr
+                      ? std::make_unique<MirroredMemory>(Device::kCpu, StepInputBytes(config))
+                      : nullptr),
       table_(TableConfig(config)),
-      store_(StoreConfig(config, table_.max_pages())),
-      camera_(config.camera, table_.max_entries(), config.poison) {
+      store_(StoreConfig(config, table_), gpu),
+      camera_(config.camera, table_.max_entries(), config.poison, gpu) {
+  MirroredMemory& inputs = gpu_ != nullptr ? gpu_->step_inputs() : *own_inputs_;
+  view_pages_ = inputs.Allocate<int32_t>(table_.max_pages());
+  offsets_ = inputs.Allocate<int64_t>(RowsPerStep(config));
+  entries_ = inputs.Allocate<int32_t>(2);
+  page_is_visible_.resize(table_.patch_pages());
+  moved_from_.reserve(table_.max_entries() * config.specials_per_frame);
+  moved_to_.reserve(table_.max_entries() * config.specials_per_frame);
   // A frame's special tokens touch at most one page more than whole pages would hold.
   const int64_t special_runs = std::min<int64_t>(config.specials_per_frame,
                                                  config.specials_per_frame / config.page_size + 2);
@@ -35,6 +56,22 @@ KvCache::KvCache(const KvCacheConfig& config)
   visible_.reserve(table_.max_pages());
   appended_.resize(config.blocks);
   camera_appended_.resize(camera_.caches());
+}
+
+size_t KvCache::StepInputBytes(const KvCacheConfig& config) {
+  const PageTable table(TableConfig(config));
+  return table.max_pages() * sizeof(int32_t) + RowsPerStep(config) * sizeof(int64_t) +
+         2 * sizeof(int32_t) + 3 * kGpuAlignment;
+}
+
+void KvCache::Provide(int64_t frames) {
+  camera_.Provide(0, std::min(table_.max_entries(), frames));
+  const int64_t pages = std::min<int64_t>(table_.patch_pages(), frames);
+  for (int32_t page = 0; page < pages; ++page) store_.Provide({page, 0}, config_.page_size);
+  int64_t specials = std::min(table_.max_entries(), frames) * config_.specials_per_frame;
+  for (int64_t i = 0; i < specials; i += config_.page_size) {
+    store_.Provide(table_.SpecialPlace(i), std::min(config_.page_size, specials - i));
+  }
 }
 
 uint64_t KvCache::PatchPageBytes(const KvCacheConfig& config) {
@@ -104,7 +141,19 @@ void KvCache::BeginStep(int frames, StepKind kind) {
   }
   // The page that leaves keeps its contents until Commit, so that Discard can take it back.
   if (kind == StepKind::kStored) table_.EvictFrames();
+  ProvideStep();
   RefreshView();
+}
+
+// Memory for the step's frames; if there is none, the step is not opened.
+void KvCache::ProvideStep() {
+  try {
+    for (const TokenRun& run : runs_) store_.Provide(run.place, run.count);
+    camera_.Provide(first_step_entry(), table_.step_frames());
+  } catch (...) {
+    table_.Discard();
+    throw;
+  }
 }
 
 void KvCache::AddRuns(const FrameSlot& slot) {
@@ -127,23 +176,96 @@ void KvCache::RefreshView() {
   Check(last_page_len_ >= 1 && last_page_len_ <= config_.page_size, ErrorCode::kInternal,
         "the last page of the cache holds {} tokens, outside [1, {}]", last_page_len_,
         config_.page_size);
+  const int64_t specials = table_.entries() * config_.specials_per_frame;
+  for (size_t i = 0; i < visible_.size(); ++i) {
+    const int32_t page = visible_[i];
+    view_pages_.host[i] = page < table_.patch_pages()
+                              ? store_.ViewPage(page)
+                              : store_.ViewSpecialPage(page - table_.patch_pages(), specials);
+  }
+  const int64_t rows = table_.step_frames() * (config_.specials_per_frame + config_.page_size);
+  store_.FillOffsets(runs_, {offsets_.host, static_cast<size_t>(rows)});
+  entries_.host[0] = static_cast<int32_t>(first_step_entry());
+  entries_.host[1] = static_cast<int32_t>(table_.entries());
+  RefreshExtents();
 }
 
-void KvCache::Append(const ThreadTeam& team, int block, const TensorView& k, const TensorView& v) {
+// In planes the special tokens and the patch pages from 0 on are one range of rows; pages that are
+// not visible cut it.
+void KvCache::RefreshExtents() {
+  extent_count_ = 0;
+  if (config_.layout != KvLayout::kPlanes) return;
+  std::fill(page_is_visible_.begin(), page_is_visible_.end(), uint8_t{0});
+  for (const int32_t page : visible_) {
+    if (page < table_.patch_pages()) page_is_visible_[page] = 1;
+  }
+  const int64_t specials = table_.entries() * config_.specials_per_frame;
+  ops::KvExtent open{store_.special_rows() - specials, specials};
+  int count = 0;
+  const auto close = [&] {
+    if (open.count > 0 && count < 2) extents_[count] = open;
+    count += open.count > 0;
+  };
+  for (int32_t page = 0; page < table_.patch_pages(); ++page) {
+    if (page_is_visible_[page] == 0) continue;
+    const int64_t row = store_.special_rows() + page * config_.page_size;
+    if (open.count > 0 && open.begin + open.count == row) {
+      open.count += config_.page_size;
+    } else {
+      close();
+      open = {row, config_.page_size};
+    }
+  }
+  close();
+  if (count <= 2) extent_count_ = count;
+}
+
+ops::KvDestination KvCache::Destination(int block) {
   Check(table_.open() && block >= 0 && block < config_.blocks, ErrorCode::kInternal,
         "block {} was appended to a cache of {} blocks {} a step", block, config_.blocks,
         table_.open() ? "inside" : "outside");
   Check(appended_[block] == 0, ErrorCode::kInternal,
         "block {} was appended to twice in one step of the cache", block);
-  store_.Write(team, block, k, v, runs_);
   appended_[block] = 1;
+  const int64_t rows = table_.step_frames() * (config_.specials_per_frame + config_.page_size);
+  return store_.Destination(block, offsets_.device, rows);
+}
+
+void KvCache::Append(const ThreadTeam& team, int block, const TensorView& k, const TensorView& v) {
+  const ops::KvDestination destination = Destination(block);
+  appended_[block] = 0;
+  ops::StoreKv(team, k, v, destination);
+  appended_[block] = 1;
+}
+
+void KvCache::MarkAppended() {
+  Check(table_.open(), ErrorCode::kInternal, "a step was marked as appended outside a step");
+  std::fill(appended_.begin(), appended_.end(), uint8_t{1});
+  std::fill(camera_appended_.begin(), camera_appended_.end(), uint8_t{1});
+}
+
+ops::PagedStep KvCache::Step() const {
+  Check(table_.open(), ErrorCode::kInternal, "the cache was planned for outside a step");
+  ops::PagedStep step;
+  step.view = store_.View(0);
+  step.view.pages = {view_pages_.host, visible_.size()};
+  step.view.last_page_len = last_page_len_;
+  step.blocks = config_.blocks;
+  step.block_stride = store_.block_stride();
+  step.queries = table_.step_frames() * (config_.specials_per_frame + config_.page_size);
+  step.heads = config_.heads;
+  step.head_dim = config_.head_dim;
+  step.extents = extents_;
+  step.extent_count = extent_count_;
+  step.device_pages = view_pages_.device;
+  return step;
 }
 
 ops::PagedKvView KvCache::View(int block) const {
   ops::PagedKvView view = store_.View(block);
   Check(table_.open() && appended_[block] != 0, ErrorCode::kInternal,
         "block {} of the cache was viewed before the step's frames were appended to it", block);
-  view.pages = visible_;
+  view.pages = {view_pages_.host, visible_.size()};
   view.last_page_len = last_page_len_;
   return view;
 }
@@ -156,17 +278,19 @@ void KvCache::AppendCamera(int pass, int block, const TensorView& k, const Tenso
   Check(k.rank() == 3 && k.dim(0) == table_.step_frames(), ErrorCode::kInternal,
         "the camera cache was given K of shape {} in a step of {} frames", k.shape(),
         table_.step_frames());
-  camera_.Write(pass, block, first_step_entry(), k, v);
+  camera_.Write(pass, block, first_step_entry(), k, v, entries_.device);
   camera_appended_[cache] = 1;
 }
 
-CameraKv KvCache::CameraView(int pass, int block) const {
+ops::EntryKv KvCache::CameraView(int pass, int block) const {
   const int cache = camera_.Index(pass, block);
   Check(table_.open() && camera_appended_[cache] != 0, ErrorCode::kInternal,
         "pass {}, block {} of the camera cache was viewed before the step's frames were appended "
         "to it",
         pass, block);
-  return camera_.View(pass, block, table_.entries());
+  ops::EntryKv view = camera_.View(pass, block, table_.entries());
+  view.entries = entries_.device + 1;
+  return view;
 }
 
 void KvCache::EvictDeferred() {
@@ -223,14 +347,15 @@ void KvCache::CompactAfterThinning() noexcept {
   const int64_t left = static_cast<int64_t>(dropped.size());
   const int64_t before = table_.entries() + left;
   const int64_t specials = config_.specials_per_frame;
-  for (int block = 0; block < config_.blocks; ++block) {
-    ForEachMove(dropped, before, [&](int64_t from, int64_t to) {
-      for (int64_t i = 0; i < specials; ++i) {
-        store_.CopyToken(block, table_.SpecialPlace(from * specials + i),
-                         table_.SpecialPlace(to * specials + i));
-      }
-    });
-  }
+  moved_from_.clear();
+  moved_to_.clear();
+  ForEachMove(dropped, before, [&](int64_t from, int64_t to) {
+    for (int64_t i = 0; i < specials; ++i) {
+      moved_from_.push_back(table_.SpecialPlace(from * specials + i));
+      moved_to_.push_back(table_.SpecialPlace(to * specials + i));
+    }
+  });
+  store_.MoveTokens(moved_from_, moved_to_);
   PoisonSpecials(table_.entries() * specials, left * specials);
   camera_.Compact(dropped, before);
 }

@@ -1,8 +1,10 @@
 #ifndef LINGBOT_CACHE_KV_CACHE_H_
 #define LINGBOT_CACHE_KV_CACHE_H_
 
+#include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -63,7 +65,16 @@ class KvCache {
  public:
   // Throws kInvalidArgument on a configuration out of range, kOutOfMemory if its address space
   // cannot be had.
-  explicit KvCache(const KvCacheConfig& config);
+  // On a GPU the cache lives in the memory of `gpu`, whose step inputs must have room for
+  // StepInputBytes more; its launches go to that context's stream.
+  explicit KvCache(const KvCacheConfig& config, ops::Context* gpu = nullptr);
+
+  // Step inputs that a cache on a GPU takes.
+  static size_t StepInputBytes(const KvCacheConfig& config);
+
+  // Gets the memory that a stream of `frames` stored frames will need now rather than step by step.
+  // Throws kOutOfMemory.
+  void Provide(int64_t frames);
 
   // Bytes that a stream of `frames` frames (0 or less: of unknown length) comes to occupy. Exact
   // when every frame is stored; for a stream with transient frames, pass the number stored + 1.
@@ -86,11 +97,19 @@ class KvCache {
   //   channels contiguous, other strides free; frame by frame, special tokens first
   // Throws kInternal on misuse.
   void Append(const ThreadTeam& team, int block, const TensorView& k, const TensorView& v);
+  // Where an operator is to write the step's frames in `block` itself, in that order; counts as the
+  // block's append. Throws as Append.
+  ops::KvDestination Destination(int block);
+  // Replayed launches write without passing by here: declares every block and camera cache appended
+  // to.
+  void MarkAppended();
 
   // Everything that the step's frames see in `block`, themselves included: scale pages, window
   // pages oldest first, special pages. Valid until the step ends; the list of pages is shared by
   // all blocks. Throws kInternal unless the block has been appended to in this step.
   ops::PagedKvView View(int block) const;
+  // The same for all blocks, as PlanPagedAttention wants it; before anything is appended.
+  ops::PagedStep Step() const;
 
   // Writes the step's camera tokens for one pass and trunk block, once each per step.
   //   k, v [frames, heads, head_dim] float32 (sizes of the camera trunk), channels contiguous
@@ -98,7 +117,7 @@ class KvCache {
   // The camera tokens of all retained frames and of the step's own, in this pass and block. Valid
   // until the step ends; throws kInternal unless AppendCamera has been called for them in this
   // step.
-  CameraKv CameraView(int pass, int block) const;
+  ops::EntryKv CameraView(int pass, int block) const;
 
   // Executes a deferred eviction now instead of in Commit, once an undecided frame turns out a
   // keyframe.
@@ -131,6 +150,8 @@ class KvCache {
   void CheckComplete() const;
   void AddRuns(const FrameSlot& slot);
   void RefreshView();
+  void ProvideStep();
+  void RefreshExtents();
   void ReportThinning();
   void CompactAfterThinning() noexcept;
   void PoisonSpecials(int64_t first, int64_t count) noexcept;
@@ -138,6 +159,8 @@ class KvCache {
   int64_t first_step_entry() const { return table_.entries() - table_.step_frames(); }
 
   KvCacheConfig config_;
+  ops::Context* gpu_;
+  std::unique_ptr<MirroredMemory> own_inputs_;  // on the CPU
   PageTable table_;
   PageStore store_;
   CameraCache camera_;
@@ -146,7 +169,15 @@ class KvCache {
   StepKind kind_ = StepKind::kStored;
   std::vector<FrameSlot> slots_;
   std::vector<TokenRun> runs_;    // where the rows of an appended tensor go
-  std::vector<int32_t> visible_;  // page ids
+  std::vector<int32_t> visible_;        // page ids
+  Mirrored<int32_t> view_pages_;        // the same as views name them
+  Mirrored<int64_t> offsets_;           // of the rows of an appended tensor
+  Mirrored<int32_t> entries_;           // camera entries before the step, and with it
+  std::array<ops::KvExtent, 2> extents_;  // visible rows
+  int extent_count_ = 0;                // 0: they are more than two
+  std::vector<uint8_t> page_is_visible_;
+  std::vector<TokenPlace> moved_from_;  // special tokens that close ranks
+  std::vector<TokenPlace> moved_to_;
   int64_t last_page_len_ = 0;
   std::vector<uint8_t> appended_;         // [blocks]
   std::vector<uint8_t> camera_appended_;  // [passes * blocks]

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
+#include <vector>
 
 #include "base/check.h"
 #include "cache/checked_size.h"
+#include "ops/gpu_memory.h"
 
 namespace lingbot {
 namespace {
@@ -12,12 +15,11 @@ namespace {
 // All ones is a NaN in float32 and in bfloat16.
 constexpr int kPoisonByte = 0xFF;
 
-// Fewer bytes than this are not worth waking a thread for.
-constexpr int64_t kBytesPerThread = 64 * 1024;
-
 void CheckConfig(const PageStoreConfig& config) {
   CheckPositive("blocks", config.blocks);
   CheckPositive("pages", config.pages);
+  Check(config.patch_pages >= 0 && config.patch_pages <= config.pages, ErrorCode::kInvalidArgument,
+        "{} of the cache's {} pages are patch pages", config.patch_pages, config.pages);
   CheckPositive("page_size", config.page_size);
   CheckPositive("heads", config.heads);
   CheckPositive("head_dim", config.head_dim);
@@ -28,16 +30,6 @@ void CheckConfig(const PageStoreConfig& config) {
 uint64_t TotalBytes(const PageStoreConfig& config) {
   return CheckedProduct("the key-value cache", {static_cast<int64_t>(PageStore::PageBytes(config)),
                                                 config.pages, config.blocks});
-}
-
-void CheckInput(const char* name, const TensorView& input, const PageStoreConfig& config) {
-  Check(input.raw() != nullptr && input.device() == Device::kCpu && input.dtype() == DType::kF32 &&
-            input.rank() == 3 && input.dim(1) == config.heads && input.dim(2) == config.head_dim &&
-            (config.head_dim == 1 || input.stride(2) == 1),
-        ErrorCode::kInternal,
-        "the cache was given {} of shape {}, strides {}, {}; expected float32 [tokens, {}, {}] on "
-        "the CPU with contiguous channels",
-        name, input.shape(), input.strides(), NameOf(input.dtype()), config.heads, config.head_dim);
 }
 
 void CheckRuns(std::span<const TokenRun> runs, int64_t rows, const PageStoreConfig& config) {
@@ -56,27 +48,6 @@ void CheckRuns(std::span<const TokenRun> runs, int64_t rows, const PageStoreConf
         next);
 }
 
-void Convert(const float* source, int64_t count, float* target) {
-  std::memcpy(target, source, static_cast<size_t>(count) * sizeof(float));
-}
-
-void Convert(const float* source, int64_t count, BFloat16* target) {
-  for (int64_t i = 0; i < count; ++i) target[i] = ToBFloat16(source[i]);
-}
-
-// One token: [heads, head_dim] with a free stride between heads -> contiguous.
-template <typename T>
-void ConvertToken(const float* source, int64_t head_stride, int64_t heads, int64_t head_dim,
-                  T* target) {
-  if (head_stride == head_dim) {
-    Convert(source, heads * head_dim, target);
-    return;
-  }
-  for (int64_t head = 0; head < heads; ++head) {
-    Convert(source + head * head_stride, head_dim, target + head * head_dim);
-  }
-}
-
 }  // namespace
 
 uint64_t PageStore::PageBytes(const PageStoreConfig& config) {
@@ -85,87 +56,159 @@ uint64_t PageStore::PageBytes(const PageStoreConfig& config) {
                                    static_cast<int64_t>(SizeOf(config.dtype))});
 }
 
-PageStore::PageStore(const PageStoreConfig& config) : config_(config), memory_(TotalBytes(config)) {
+PageStore::PageStore(const PageStoreConfig& config, ops::Context* gpu)
+    : config_(config), gpu_(gpu), total_bytes_(TotalBytes(config)) {
   const size_t page_bytes = PageBytes(config);
+  element_bytes_ = SizeOf(config.dtype);
   token_bytes_ = page_bytes / 2 / static_cast<size_t>(config.page_size);
   block_stride_ = page_bytes * static_cast<size_t>(config.pages);
-  const bool planes = config.layout == KvLayout::kPlanes;
-  page_stride_ = planes ? page_bytes / 2 : page_bytes;
-  kv_stride_ = planes ? block_stride_ / 2 : page_bytes / 2;
+  page_stride_ = planes() ? page_bytes / 2 : page_bytes;
+  kv_stride_ = planes() ? block_stride_ / 2 : page_bytes / 2;
+  if (planes()) {
+    special_rows_ = (config.pages - config.patch_pages) * config.page_size;
+    Check(config.pages * config.page_size <= std::numeric_limits<int32_t>::max(),
+          ErrorCode::kInvalidArgument,
+          "the cache would need {} pages of {} tokens, more rows than 32 bits can number; lower "
+          "sliding_window or trajectory_frames",
+          config.pages, config.page_size);
+  }
+  if (gpu_ != nullptr) {
+    gpu_memory_ = CudaLazyMemory(total_bytes_);
+    if (config.poison) gpu_memory_.Map(0, total_bytes_);
+  } else {
+    memory_ = LazyMemory(total_bytes_);
+  }
   PoisonAll();
 }
 
-std::byte* PageStore::Token(int block, int kv, TokenPlace place) const {
-  return memory_.data() + static_cast<size_t>(block) * block_stride_ +
-         static_cast<size_t>(kv) * kv_stride_ + static_cast<size_t>(place.page) * page_stride_ +
-         static_cast<size_t>(place.token) * token_bytes_;
+size_t PageStore::Offset(int kv, TokenPlace place) const {
+  const size_t of_kv = static_cast<size_t>(kv) * kv_stride_;
+  if (!planes()) {
+    return of_kv + static_cast<size_t>(place.page) * page_stride_ +
+           static_cast<size_t>(place.token) * token_bytes_;
+  }
+  const int64_t special = (place.page - config_.patch_pages) * config_.page_size + place.token;
+  const int64_t row = special >= 0
+                          ? special_rows_ - 1 - special
+                          : special_rows_ + place.page * config_.page_size + place.token;
+  return of_kv + static_cast<size_t>(row) * token_bytes_;
 }
 
-void PageStore::WriteRows(int block, int kv, const TensorView& source,
-                          std::span<const TokenRun> runs, int64_t begin, int64_t end) const {
+template <typename Body>
+void PageStore::ForEachPart(TokenPlace first, int64_t count, Body&& body) const {
+  if (count == 0) return;
+  // Special tokens in planes go downwards: the last one has the lowest address.
+  const bool downwards = planes() && first.page >= config_.patch_pages;
+  const TokenPlace lowest =
+      downwards ? TokenPlace{first.page, first.token + count - 1} : first;
+  for (int block = 0; block < config_.blocks; ++block) {
+    for (int kv = 0; kv < 2; ++kv) {
+      body(static_cast<size_t>(block) * block_stride_ + Offset(kv, lowest),
+           static_cast<size_t>(count) * token_bytes_);
+    }
+  }
+}
+
+void PageStore::Provide(TokenPlace first, int64_t count) {
+  if (gpu_ == nullptr) return;
+  ForEachPart(first, count, [&](size_t offset, size_t bytes) { gpu_memory_.Map(offset, bytes); });
+}
+
+void PageStore::FillOffsets(std::span<const TokenRun> runs, std::span<int64_t> offsets) const {
+  CheckRuns(runs, static_cast<int64_t>(offsets.size()), config_);
   for (const TokenRun& run : runs) {
-    const int64_t first = std::max(begin, run.row);
-    const int64_t last = std::min(end, run.row + run.count);
-    for (int64_t row = first; row < last; ++row) {
-      const float* from = source.data<float>() + row * source.stride(0);
-      std::byte* to = Token(block, kv, {run.place.page, run.place.token + row - run.row});
-      if (config_.dtype == DType::kF32) {
-        ConvertToken(from, source.stride(1), config_.heads, config_.head_dim,
-                     reinterpret_cast<float*>(to));
-      } else {
-        ConvertToken(from, source.stride(1), config_.heads, config_.head_dim,
-                     reinterpret_cast<BFloat16*>(to));
+    for (int64_t i = 0; i < run.count; ++i) {
+      const size_t offset = Offset(0, {run.place.page, run.place.token + i});
+      offsets[run.row + i] = static_cast<int64_t>(offset / element_bytes_);
+    }
+  }
+}
+
+ops::KvDestination PageStore::Destination(int block, const int64_t* offsets, int64_t rows) const {
+  const ops::PagedKvView view = View(block);
+  return {.k = const_cast<void*>(view.k),
+          .v = const_cast<void*>(view.v),
+          .dtype = config_.dtype,
+          .device = gpu_ != nullptr ? Device::kCuda : Device::kCpu,
+          .offsets = offsets,
+          .rows = rows,
+          .heads = config_.heads,
+          .head_dim = config_.head_dim};
+}
+
+void PageStore::MoveTokens(std::span<const TokenPlace> from,
+                           std::span<const TokenPlace> to) noexcept {
+  if (gpu_ != nullptr) return MoveOnGpu(from, to);
+  for (int block = 0; block < config_.blocks; ++block) {
+    std::byte* base = data() + static_cast<size_t>(block) * block_stride_;
+    for (size_t i = 0; i < from.size(); ++i) {
+      for (int kv = 0; kv < 2; ++kv) {
+        std::memcpy(base + Offset(kv, to[i]), base + Offset(kv, from[i]), token_bytes_);
       }
     }
   }
 }
 
-void PageStore::Write(const ThreadTeam& team, int block, const TensorView& k, const TensorView& v,
-                      std::span<const TokenRun> runs) {
-  Check(block >= 0 && block < config_.blocks, ErrorCode::kInternal,
-        "block {} of a cache of {} blocks", block, config_.blocks);
-  CheckInput("K", k, config_);
-  CheckInput("V", v, config_);
-  CheckRuns(runs, k.dim(0), config_);
-  CheckRuns(runs, v.dim(0), config_);
-  const int64_t grain = kBytesPerThread / static_cast<int64_t>(2 * token_bytes_) + 1;
-  team.ForRange(k.dim(0), grain, [&](int64_t begin, int64_t end) {
-    WriteRows(block, 0, k, runs, begin, end);
-    WriteRows(block, 1, v, runs, begin, end);
-  });
+void PageStore::MoveOnGpu(std::span<const TokenPlace> from,
+                          std::span<const TokenPlace> to) noexcept {
+  std::vector<std::byte*> planes;
+  for (int block = 0; block < config_.blocks; ++block) {
+    for (int kv = 0; kv < 2; ++kv) {
+      planes.push_back(data() + static_cast<size_t>(block) * block_stride_ +
+                       static_cast<size_t>(kv) * kv_stride_);
+    }
+  }
+  std::vector<int64_t> from_bytes, to_bytes;
+  for (size_t i = 0; i < from.size(); ++i) {
+    from_bytes.push_back(static_cast<int64_t>(Offset(0, from[i])));
+    to_bytes.push_back(static_cast<int64_t>(Offset(0, to[i])));
+  }
+  ops::MoveGpuRows(*gpu_, planes, token_bytes_, from_bytes, to_bytes);
 }
 
-void PageStore::CopyToken(int block, TokenPlace from, TokenPlace to) noexcept {
-  for (int kv = 0; kv < 2; ++kv) {
-    std::memcpy(Token(block, kv, to), Token(block, kv, from), token_bytes_);
+void PageStore::Fill(size_t offset, size_t bytes) noexcept {
+  if (gpu_ != nullptr) {
+    ops::FillGpuBytes(*gpu_, data() + offset, kPoisonByte, bytes);
+  } else {
+    std::memset(data() + offset, kPoisonByte, bytes);
   }
 }
 
 void PageStore::Poison(TokenPlace first, int64_t count) noexcept {
   if (!config_.poison) return;
-  for (int block = 0; block < config_.blocks; ++block) {
-    for (int kv = 0; kv < 2; ++kv) {
-      std::memset(Token(block, kv, first), kPoisonByte, static_cast<size_t>(count) * token_bytes_);
-    }
-  }
+  ForEachPart(first, count, [&](size_t offset, size_t bytes) { Fill(offset, bytes); });
 }
 
 void PageStore::PoisonAll() noexcept {
-  if (config_.poison) std::memset(memory_.data(), kPoisonByte, memory_.size());
+  if (config_.poison) Fill(0, total_bytes_);
 }
 
 ops::PagedKvView PageStore::View(int block) const {
   Check(block >= 0 && block < config_.blocks, ErrorCode::kInternal,
         "block {} of a cache of {} blocks", block, config_.blocks);
+  std::byte* base = data() + static_cast<size_t>(block) * block_stride_;
   ops::PagedKvView view;
-  view.k = Token(block, 0, {});
-  view.v = Token(block, 1, {});
+  view.k = base;
+  view.v = base + kv_stride_;
   view.dtype = config_.dtype;
-  view.page_stride = static_cast<int64_t>(page_stride_ / SizeOf(config_.dtype));
   view.token_stride = config_.heads * config_.head_dim;
+  // In planes pages are named by their first rows: a page may start anywhere.
+  view.page_stride =
+      planes() ? view.token_stride : static_cast<int64_t>(page_stride_ / element_bytes_);
   view.head_stride = config_.head_dim;
   view.page_size = config_.page_size;
+  view.block = block;
   return view;
+}
+
+int32_t PageStore::ViewPage(int32_t patch_page) const {
+  if (!planes()) return patch_page;
+  return static_cast<int32_t>(special_rows_ + patch_page * config_.page_size);
+}
+
+int32_t PageStore::ViewSpecialPage(int64_t i, int64_t special_tokens) const {
+  if (!planes()) return static_cast<int32_t>(config_.patch_pages + i);
+  return static_cast<int32_t>(special_rows_ - special_tokens + i * config_.page_size);
 }
 
 }  // namespace lingbot

@@ -12,7 +12,7 @@ namespace lingbot {
 namespace {
 
 PageStoreConfig Config(DType dtype, KvLayout layout, bool poison) {
-  return {2, 3, 4, 2, 5, dtype, layout, poison};
+  return {2, 3, 4, 2, 5, dtype, layout, poison, 3};
 }
 
 // [rows, heads, head_dim] with K and V interleaved per head, so that both outer strides are
@@ -30,11 +30,21 @@ struct Input {
   Buffer buffer;
 };
 
+// As the cache does it: offsets from runs, then the rows.
+void Write(PageStore& store, int threads, int block, const TensorView& k, const TensorView& v,
+           const std::vector<TokenRun>& runs) {
+  std::vector<int64_t> offsets(k.dim(0));
+  store.FillOffsets(runs, offsets);
+  ops::StoreKv(ThreadTeam(threads), k, v, store.Destination(block, offsets.data(), k.dim(0)));
+}
+
+// In a store without special pages.
 float Stored(const ops::PagedKvView& view, int kv, int64_t page, int64_t token, int64_t head,
              int64_t channel) {
   const void* base = kv == 0 ? view.k : view.v;
+  const bool planes = view.page_stride == view.token_stride;
   const int64_t index =
-      page * view.page_stride + token * view.token_stride + head * view.head_stride + channel;
+      page * view.page_stride * (planes ? view.page_size : 1) + token * view.token_stride + head * view.head_stride + channel;
   return view.dtype == DType::kF32 ? static_cast<const float*>(base)[index]
                                    : ToFloat(static_cast<const BFloat16*>(base)[index]);
 }
@@ -46,7 +56,7 @@ TEST(PageStore, WritesRunsThroughStridesInEveryLayout) {
       for (const int threads : {1, 3}) {
         PageStore store(Config(dtype, layout, true));
         const Input input(6);
-        store.Write(ThreadTeam(threads), 1, input.Of(0), input.Of(1), runs);
+        Write(store, threads, 1, input.Of(0), input.Of(1), runs);
         const ops::PagedKvView view = store.View(1);
         for (int kv = 0; kv < 2; ++kv) {
           for (const TokenRun& run : runs) {
@@ -82,7 +92,9 @@ TEST(PageStore, LayoutsAreAsDocumented) {
     return static_cast<const float*>(view.v) - static_cast<const float*>(view.k);
   };
   EXPECT_EQ(distance(planes.View(0)), 3 * 4 * 10);
-  EXPECT_EQ(planes.View(0).page_stride, 4 * 10);
+  EXPECT_EQ(planes.View(0).page_stride, 10);
+  EXPECT_EQ(planes.ViewPage(2), 2 * 4);
+  EXPECT_EQ(interleaved.ViewPage(2), 2);
   EXPECT_EQ(distance(interleaved.View(0)), 4 * 10);
   EXPECT_EQ(interleaved.View(0).page_stride, 2 * 4 * 10);
   for (const PageStore* store : {&planes, &interleaved}) {
@@ -95,7 +107,7 @@ TEST(PageStore, LayoutsAreAsDocumented) {
 }
 
 TEST(PageStore, RoundsToNearestEven) {
-  PageStore store({1, 1, 1, 1, 6, DType::kBF16, KvLayout::kPlanes, false});
+  PageStore store({1, 1, 1, 1, 6, DType::kBF16, KvLayout::kPlanes, false, 1});
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   // bfloat16 keeps 8 bits: the step at 1 is 2^-7.
   Buffer input(DType::kF32, {1, 1, 6});
@@ -103,30 +115,53 @@ TEST(PageStore, RoundsToNearestEven) {
                           -1.0f - 0x1p-8f, kInfinity,      std::nanf("")};
   const float expected[] = {1.0f, 1.0f + 0x1p-6f, 1.0f + 0x1p-7f, -1.0f, kInfinity};
   std::copy(std::begin(values), std::end(values), input.data<float>());
-  store.Write(ThreadTeam(1), 0, input.view(), input.view(), std::vector<TokenRun>{{0, {}, 1}});
+  Write(store, 1, 0, input.view(), input.view(), std::vector<TokenRun>{{0, {}, 1}});
   for (int i = 0; i < 5; ++i) EXPECT_EQ(Stored(store.View(0), 1, 0, 0, 0, i), expected[i]);
   EXPECT_TRUE(std::isnan(Stored(store.View(0), 0, 0, 0, 0, 5)));
 }
 
-TEST(PageStore, CopiesTokensInOneBlock) {
+TEST(PageStore, MovesTokensInEveryBlock) {
   PageStore store(Config(DType::kBF16, KvLayout::kInterleaved, true));
   const Input input(1);
   for (int block = 0; block < 2; ++block) {
-    store.Write(ThreadTeam(1), block, input.Of(0), input.Of(1),
+    Write(store, 1, block, input.Of(0), input.Of(1),
                 std::vector<TokenRun>{{0, {2, 3}, 1}});
   }
-  store.CopyToken(1, {2, 3}, {0, 1});
+  store.MoveTokens(std::vector<TokenPlace>{{2, 3}}, std::vector<TokenPlace>{{0, 1}});
   for (int kv = 0; kv < 2; ++kv) {
-    EXPECT_EQ(Stored(store.View(1), kv, 0, 1, 1, 4), Stored(store.View(1), kv, 2, 3, 1, 4));
-    EXPECT_TRUE(std::isnan(Stored(store.View(0), kv, 0, 1, 1, 4)));
+    for (int block = 0; block < 2; ++block) {
+      EXPECT_EQ(Stored(store.View(block), kv, 0, 1, 1, 4),
+                Stored(store.View(block), kv, 2, 3, 1, 4));
+      EXPECT_FALSE(std::isnan(Stored(store.View(block), kv, 0, 1, 1, 4)));
+    }
   }
+}
+
+// Two patch pages of 4 tokens and one special page: special tokens come down from the first patch
+// page, so that tokens 0 .. n-1 and page 0 are one range of rows, and a view names pages by rows.
+TEST(PageStore, SpecialTokensOfPlanesTouchTheFirstPatchPage) {
+  PageStoreConfig config = Config(DType::kF32, KvLayout::kPlanes, true);
+  config.patch_pages = 2;
+  PageStore store(config);
+  std::vector<int64_t> offsets(6);
+  store.FillOffsets(std::vector<TokenRun>{{0, {2, 0}, 2}, {2, {0, 0}, 4}}, offsets);
+  EXPECT_EQ(store.special_rows(), 4);
+  EXPECT_EQ(offsets, (std::vector<int64_t>{30, 20, 40, 50, 60, 70}));
+  EXPECT_EQ(store.ViewPage(1), 8);
+  EXPECT_EQ(store.ViewSpecialPage(0, 2), 2);
+  const Input input(6);
+  Write(store, 1, 0, input.Of(0), input.Of(1), {{0, {2, 0}, 2}, {2, {0, 0}, 4}});
+  store.Poison({2, 1}, 1);
+  const float* rows = static_cast<const float*>(store.View(0).k);
+  EXPECT_TRUE(std::isnan(rows[2 * 10]));
+  EXPECT_FALSE(std::isnan(rows[3 * 10]));
 }
 
 TEST(PageStore, PoisonsOnlyWhenAsked) {
   for (const bool poison : {false, true}) {
     PageStore store(Config(DType::kF32, KvLayout::kPlanes, poison));
     const Input input(4);
-    store.Write(ThreadTeam(1), 0, input.Of(0), input.Of(1), std::vector<TokenRun>{{0, {1, 0}, 4}});
+    Write(store, 1, 0, input.Of(0), input.Of(1), std::vector<TokenRun>{{0, {1, 0}, 4}});
     store.Poison({1, 1}, 2);
     EXPECT_FALSE(std::isnan(Stored(store.View(0), 0, 1, 0, 0, 0)));
     EXPECT_EQ(std::isnan(Stored(store.View(0), 1, 1, 1, 0, 0)), poison);
@@ -152,7 +187,7 @@ TEST(PageStore, RefusesRunsThatLeaveThePage) {
       {{0, {0, 1}, std::numeric_limits<int64_t>::max()}},
   };
   for (const auto& runs : bad) {
-    EXPECT_THROW(store.Write(ThreadTeam(1), 0, input.Of(0), input.Of(1), runs), Error);
+    EXPECT_THROW(Write(store, 1, 0, input.Of(0), input.Of(1), runs), Error);
   }
   EXPECT_THROW(store.View(2), Error);
 }

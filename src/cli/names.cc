@@ -14,18 +14,4 @@ const char* NameOf(Precision precision) {
   return "unknown";
 }
 
-const char* NameOf(AttentionBackend attention) {
-  switch (attention) {
-    case AttentionBackend::kAuto:
-      return "auto";
-    case AttentionBackend::kReference:
-      return "reference";
-    case AttentionBackend::kCpu:
-      return "cpu";
-    case AttentionBackend::kSdpa:
-      return "sdpa";
-  }
-  return "unknown";
-}
-
 }  // namespace lingbot::cli

@@ -108,13 +108,23 @@ void AddMachineArguments(CLI::App* app, RunOptions* options) {
   AddChoice<Precision>(
       app, "--precision", &options->precision,
       {{"fp32", Precision::kFloat32}, {"bf16", Precision::kBFloat16}, {"auto", Precision::kAuto}},
-      "auto", "of weights and cache; auto: bf16 where the processor multiplies it");
+      "auto", "of weights and cache; auto: bf16 where the device multiplies it");
+  app->add_option_function<std::string>(
+         "--device",
+         [options](const std::string& text) {
+           try {
+             options->device = ParseDevice(text);
+           } catch (const Error& error) {
+             throw CLI::ValidationError("--device", error.what());
+           }
+         },
+         "cpu, cuda, or cuda:N for GPU N; auto: a GPU if there is one")
+      ->default_str("auto");
   AddChoice<AttentionBackend>(app, "--attention", &options->session.attention,
-                              {{"auto", AttentionBackend::kAuto},
-                               {"reference", AttentionBackend::kReference},
-                               {"cpu", AttentionBackend::kCpu},
-                               {"sdpa", AttentionBackend::kSdpa}},
-                              "auto", "who computes attention");
+                              AttentionBackendNames(), "auto", "who computes attention");
+  app->add_flag_callback(
+      "--no-graph", [options] { options->session.graph = false; },
+      "GPU: launch every step anew instead of replaying a CUDA graph");
   app->add_option("--threads", options->session.threads, "processor threads")
       ->check(CLI::Range(1, 1024))
       ->default_str("all cores");

@@ -52,6 +52,8 @@ void AnnouncePlan(const RunOptions& options, const RunPlan& plan, Console* conso
 
 Model LoadModel(const RunOptions& options, Console* console) {
   ModelOptions model;
+  model.device = options.device.kind;
+  model.device_ordinal = options.device.ordinal;
   model.precision = options.precision;
   model.threads = options.session.threads;
   model.log = [console](const std::string& line) { console->Warn(line); };

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/option_names.h"
 #include "lingbot/options.h"
 #include "lingbot/session.h"
 #include "output/run_writer.h"
@@ -29,8 +30,9 @@ struct RunOptions {
   // Sizes and back ends. keyframe_interval, expected_frames, memory_limit and log follow from the
   // input and are set by PlanRun.
   SessionOptions session;
+  DeviceChoice device;
   Precision precision = Precision::kAuto;
-  uint64_t memory_limit = 0;  // bytes of the whole process; 0 = what is free
+  uint64_t memory_limit = 0;  // bytes of the whole process, on the device; 0 = what is free
 
   OutputOptions output;
   bool quiet = false;

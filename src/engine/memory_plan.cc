@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/system_memory.h"
 #include "engine/model_impl.h"
+#include "tensor/device_memory.h"
 
 namespace lingbot {
 namespace {
@@ -76,30 +77,44 @@ int64_t ScaleStepFrames(const StreamPlan& plan, const SessionOptions& options) {
 }
 
 // The larger of the scale step and a streaming step with everything visible that can be.
-size_t WorkspaceBytes(const ModelInfo& model, const StreamPlan& plan) {
+size_t WorkspaceBytes(const ModelInfo& model, const StreamPlan& plan,
+                      const SessionOptions& options) {
   const ModelConfig config = ConfigOf(model);
-  const DType storage = StorageOf(model.precision);
   const int64_t tokens = plan.grid.tokens();
   const int64_t entries = int64_t{plan.cache.trajectory_frames} + 1;
   const int64_t pages = int64_t{plan.scale_frames} + plan.sliding_window + 1;
   const int64_t visible = pages * plan.grid.patches() + entries * kSpecialTokens;
   size_t most = 0;
-  for (const int64_t frames : {int64_t{plan.scale_frames}, int64_t{1}}) {
+  for (const int64_t frames : {ScaleStepFrames(plan, options), int64_t{1}}) {
     const int64_t kv_tokens = frames > 1 ? frames * tokens : visible;
     const size_t taps = 4 * Arena::BytesFor(DType::kF32, frames * tokens * 2 * config.embed_dim);
     const size_t poses = Arena::BytesFor(DType::kF32, frames * kPoseSize);
     most = std::max(
         most, taps + poses +
-                  std::max({Aggregator::WorkspaceBytes(config, storage, plan.grid, frames,
-                                                       kv_tokens, plan.attention, plan.threads),
-                            CameraHead::WorkspaceBytes(config, frames, entries, plan.attention,
-                                                       plan.threads),
-                            DepthHead::WorkspaceBytes(config, plan.grid)}));
+                  std::max({Aggregator::WorkspaceBytes(config, plan.setup, plan.grid, frames,
+                                                       kv_tokens),
+                            CameraHead::WorkspaceBytes(config, plan.setup, frames, entries),
+                            DepthHead::WorkspaceBytes(config, plan.setup, plan.grid)}));
   }
   return most;
 }
 
 }  // namespace
+
+ops::PagedLimits PagedLimitsOf(const StreamPlan& plan) {
+  const KvCacheConfig& cache = plan.cache;
+  ops::PagedLimits limits;
+  limits.blocks = cache.blocks;
+  limits.queries = int64_t{plan.scale_frames} * plan.grid.tokens();
+  const int64_t patch_pages = int64_t{plan.scale_frames} + plan.sliding_window + 1;
+  const int64_t specials = (int64_t{cache.trajectory_frames} + 1) * kSpecialTokens;
+  limits.tokens = patch_pages * cache.page_size + specials;
+  limits.pages = patch_pages + (specials + cache.page_size - 1) / cache.page_size;
+  limits.page_size = cache.page_size;
+  limits.heads = cache.heads;
+  limits.head_dim = cache.head_dim;
+  return limits;
+}
 
 StreamPlan PlanStream(const ModelInfo& model, int height, int width,
                       const SessionOptions& options) {
@@ -116,10 +131,17 @@ StreamPlan PlanStream(const ModelInfo& model, int height, int width,
   InRange("keyframe_interval", options.keyframe_interval, 1, kMostFrames);
   Check(options.expected_frames >= 0, ErrorCode::kInvalidArgument,
         "expected_frames must not be negative; got {}", options.expected_frames);
-  plan.threads = ThreadTeam(options.threads).size();
-  plan.attention = ops::ResolveAttentionBackend(options.attention);
+  plan.setup = SetupOf(model, options.threads);
+  plan.setup.attention = ops::ResolveAttentionBackend(options.attention, plan.setup);
+  plan.graph = options.graph;
+  plan.stage_times = options.stage_times;
+  plan.stored_frames = StoredFrames(options, plan.scale_frames);
   plan.cache = CacheConfigOf(model, plan, options);
-  plan.workspace_bytes = WorkspaceBytes(model, plan);
+  plan.workspace_bytes = WorkspaceBytes(model, plan, options);
+  plan.step_input_bytes =
+      KvCache::StepInputBytes(plan.cache) +
+      Aggregator::StepInputBytes(ConfigOf(model), plan.scale_frames) +
+      ops::PagedAttentionInputBytes(plan.setup, PagedLimitsOf(plan));
   return plan;
 }
 
@@ -127,11 +149,12 @@ MemoryPlan MemoryOf(const StreamPlan& plan, const ModelInfo& model, const Sessio
   MemoryPlan memory;
   memory.weights =
       model.weight_bytes > 0 ? model.weight_bytes : WeightBytes(ConfigOf(model), model.precision);
-  const CacheBytes cache = KvCache::PlanBytes(plan.cache, StoredFrames(options, plan.scale_frames));
+  const CacheBytes cache = KvCache::PlanBytes(plan.cache, plan.stored_frames);
   memory.patch_cache = cache.patch_pages;
   memory.specials = cache.specials;
   memory.camera_cache = cache.camera;
-  memory.workspace = plan.workspace_bytes;
+  memory.workspace = plan.workspace_bytes + plan.step_input_bytes +
+                     ops::LibraryWorkspaceBytes(plan.setup);
   const uint64_t pixels = uint64_t{1} * plan.height * plan.width;
   const uint64_t per_frame = pixels * (3 + 2) * sizeof(float);  // colours in; depth, confidence out
   memory.results = per_frame * static_cast<uint64_t>(ScaleStepFrames(plan, options));
@@ -230,7 +253,9 @@ void CheckRoom(const ModelInfo& model, int height, int width, const SessionOptio
   // A limit is for the whole process; what is free counts for what is not allocated yet.
   const bool weights_counted = limited || !loaded;
   const uint64_t needed = weights_counted ? plan.total() : plan.session();
-  const uint64_t available = AvailableMemory();
+  const bool on_gpu = model.device == DeviceKind::kCuda;
+  if (on_gpu) UseCudaDevice(model.device_ordinal);
+  const uint64_t available = on_gpu ? FreeCudaMemory() : AvailableMemory();
   const uint64_t room = limited ? options.memory_limit : available;
   if (room == 0 || needed <= room) return;
   std::string advice;
@@ -239,9 +264,9 @@ void CheckRoom(const ModelInfo& model, int height, int width, const SessionOptio
     advice += advice.empty() ? "; these would fit: " : "; ";
     advice += setting;
   }
-  Fail(ErrorCode::kOutOfMemory, "{} frames of {}x{} need {} of memory ({}), but {} is {}{}",
+  Fail(ErrorCode::kOutOfMemory, "{} frames of {}x{} need {} of {}memory ({}), but {} is {}{}",
        options.expected_frames > 0 ? std::to_string(options.expected_frames) : "a stream of", width,
-       height, FormatBytes(needed), Describe(plan), FormatBytes(room),
+       height, FormatBytes(needed), on_gpu ? "GPU " : "", Describe(plan), FormatBytes(room),
        limited ? "the limit" : "free",
        advice.empty() ? "; no window or image size of this model fits" : advice);
 }

@@ -16,11 +16,17 @@ struct StreamPlan {
   int scale_frames = 0;
   int sliding_window = 0;
   int camera_iterations = 0;
-  int threads = 0;
-  AttentionBackend attention = AttentionBackend::kAuto;
+  ops::Setup setup;
   KvCacheConfig cache;
   size_t workspace_bytes = 0;
+  size_t step_input_bytes = 0;
+  int64_t stored_frames = 0;  // that the stream comes to at most, if known; else 0
+  bool graph = true;
+  bool stage_times = false;
 };
+
+// The most that a stream asks of the attention over its cache.
+ops::PagedLimits PagedLimitsOf(const StreamPlan& plan);
 
 // Throws kInvalidArgument naming the option, its value and the values allowed.
 StreamPlan PlanStream(const ModelInfo& model, int height, int width, const SessionOptions& options);

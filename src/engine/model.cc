@@ -1,10 +1,13 @@
 #include "lingbot/model.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "base/file_mapping.h"
 #include "base/system_memory.h"
 #include "engine/model_impl.h"
 #include "ops/linear.h"
+#include "tensor/device_memory.h"
 #include "weights/checkpoint.h"
 
 namespace lingbot {
@@ -30,20 +33,50 @@ bool InFloat32Head(const std::string& tensor) {
 
 // Loading needs the packed weights and, one after the other, each tensor in float32 (twice where it
 // is scaled).
-void CheckLoadFits(const ModelConfig& config, Precision precision, const TensorSource& source) {
-  const uint64_t available = AvailableMemory();
-  const uint64_t needed = WeightBytes(config, precision);
+void CheckLoadFits(const ModelInfo& info, const TensorSource& source) {
+  const bool on_gpu = info.device == DeviceKind::kCuda;
+  const Precision precision = info.precision;
+  const uint64_t available = on_gpu ? FreeCudaMemory() : AvailableMemory();
+  const uint64_t needed = WeightBytes(ConfigOf(info), precision);
   Check(available == 0 || needed <= available, ErrorCode::kOutOfMemory,
-        "the weights of {} need {} in {}, but only {} of memory is free{}", source.name(),
+        "the weights of {} need {} in {}, but only {} of {} is free{}", source.name(),
         FormatBytes(needed), precision == Precision::kBFloat16 ? "bf16" : "float32",
-        FormatBytes(available),
+        FormatBytes(available), on_gpu ? "the GPU's memory" : "memory",
         precision == Precision::kFloat32 ? "; precision bf16 needs about half" : "");
 }
 
 }  // namespace
 
-Precision ResolvePrecision(Precision wanted) {
+DeviceKind ResolveDevice(DeviceKind wanted, int ordinal) {
+  if (wanted == DeviceKind::kCpu) return wanted;
+  std::string reason;
+  const std::vector<CudaDeviceInfo> devices = CudaDevices(&reason);
+  if (wanted == DeviceKind::kAuto && devices.empty()) return DeviceKind::kCpu;
+  Check(!devices.empty(), ErrorCode::kUnavailable, "{}", reason);
+  const auto found = std::find_if(devices.begin(), devices.end(),
+                                  [&](const CudaDeviceInfo& d) { return d.ordinal == ordinal; });
+  Check(found != devices.end(), ErrorCode::kUnavailable,
+        "there is no GPU {}; this machine has {} (0 to {})", ordinal, devices.size(),
+        devices.size() - 1);
+  if (found->major >= 8) return DeviceKind::kCuda;
+  Check(wanted == DeviceKind::kAuto, ErrorCode::kUnavailable,
+        "GPU {} ({}) has compute capability {}.{}; 8.0 or newer is needed: use --device cpu",
+        ordinal, found->name, found->major, found->minor);
+  return DeviceKind::kCpu;
+}
+
+ops::Setup SetupOf(const ModelInfo& info, int threads) {
+  ops::Setup setup;
+  setup.device = info.device == DeviceKind::kCuda ? Device::kCuda : Device::kCpu;
+  setup.ordinal = info.device_ordinal;
+  setup.storage = StorageOf(info.precision);
+  setup.threads = ThreadTeam(threads).size();
+  return setup;
+}
+
+Precision ResolvePrecision(Precision wanted, DeviceKind device) {
   if (wanted != Precision::kAuto) return wanted;
+  if (device == DeviceKind::kCuda) return Precision::kBFloat16;
   return ops::HasNativeBFloat16() ? Precision::kBFloat16 : Precision::kFloat32;
 }
 
@@ -81,7 +114,7 @@ ModelConfig ConfigOf(const ModelInfo& info) {
   return config;
 }
 
-ModelInfo DescribeModel(const TensorSource& source, Precision precision) {
+ModelInfo DescribeModel(const TensorSource& source, const ModelOptions& options) {
   const ModelConfig config = InferConfig(source);
   CheckTensors(source, config);
   ModelInfo info;
@@ -102,21 +135,24 @@ ModelInfo DescribeModel(const TensorSource& source, Precision precision) {
   info.scale_frames = config.scale_frames;
   info.sliding_window = config.sliding_window;
   for (const auto& [name, shape] : ExpectedTensors(config)) info.parameters += shape.elements();
-  info.precision = ResolvePrecision(precision);
+  info.device = ResolveDevice(options.device, options.device_ordinal);
+  info.device_ordinal = info.device == DeviceKind::kCuda ? options.device_ordinal : 0;
+  info.precision = ResolvePrecision(options.precision, info.device);
   return info;
 }
 
 Model MakeModel(const TensorSource& source, const ModelOptions& options) {
-  ModelInfo info = DescribeModel(source, options.precision);
+  ModelInfo info = DescribeModel(source, options);
+  if (info.device == DeviceKind::kCuda) UseCudaDevice(info.device_ordinal);
   const ModelConfig config = ConfigOf(info);
   WarnOfUnusedTensors(source, config, options);
-  CheckLoadFits(config, info.precision, source);
+  CheckLoadFits(info, source);
   const ThreadTeam team(options.threads);
   const ThreadTeam::Scope threads(team);
-  const DType storage = StorageOf(info.precision);
+  const ops::Setup setup = SetupOf(info, options.threads);
   auto impl = std::make_shared<Model::Impl>(
-      Model::Impl{std::move(info), config, storage, Aggregator(source, config, storage),
-                  CameraHead(source, config), DepthHead(source, config)});
+      Model::Impl{std::move(info), config, setup, Aggregator(source, config, setup),
+                  CameraHead(source, config, setup), DepthHead(source, config, setup)});
   impl->info.weight_bytes = impl->aggregator.bytes() + impl->camera.bytes() + impl->depth.bytes();
   return Model(std::move(impl));
 }
@@ -137,7 +173,9 @@ CheckpointSummary InspectCheckpoint(const std::filesystem::path& path) {
   summary.format = safetensors ? "safetensors" : "PyTorch zip";
   summary.file_bytes = mapping.bytes().size();
   const std::unique_ptr<TensorSource> source = OpenCheckpoint(path);
-  summary.model = DescribeModel(*source, Precision::kAuto);
+  ModelOptions on_cpu;
+  on_cpu.device = DeviceKind::kCpu;
+  summary.model = DescribeModel(*source, on_cpu);
   summary.metadata = source->metadata();
   summary.ignored = UnusedTensors(*source, ConfigOf(summary.model));
   for (const auto& [name, info] : source->tensors()) {

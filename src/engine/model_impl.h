@@ -11,7 +11,7 @@ namespace lingbot {
 struct Model::Impl {
   ModelInfo info;
   ModelConfig config;
-  DType storage;  // of the encoder's, frame and global blocks' weights, and of the KV cache
+  ops::Setup setup;
   Aggregator aggregator;
   CameraHead camera;
   DepthHead depth;
@@ -21,13 +21,21 @@ struct Model::Impl {
 Model MakeModel(const TensorSource& source, const ModelOptions& options);
 
 // Sizes that a source's tensors describe; weight_bytes is 0.
-ModelInfo DescribeModel(const TensorSource& source, Precision precision);
+ModelInfo DescribeModel(const TensorSource& source, const ModelOptions& options);
 
 // The configuration behind a description.
 ModelConfig ConfigOf(const ModelInfo& info);
 
-// kFloat32 or kBFloat16: what `wanted` comes to on this processor.
-Precision ResolvePrecision(Precision wanted);
+// kCpu or kCuda: what `wanted` comes to here. Throws kUnavailable if there is no such device, saying
+// why.
+DeviceKind ResolveDevice(DeviceKind wanted, int ordinal);
+
+// kFloat32 or kBFloat16: what `wanted` comes to on this device.
+Precision ResolvePrecision(Precision wanted, DeviceKind device);
+
+// What a model runs on and in; the attention is still to be resolved.
+ops::Setup SetupOf(const ModelInfo& info, int threads);
+
 DType StorageOf(Precision precision);
 
 // Memory of the prepacked weights, without loading them (layouts of the matrix library may pad a

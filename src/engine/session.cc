@@ -117,7 +117,7 @@ void Session::Finish(const ResultCallback& on_result) { impl_->Finish(on_result)
 void Session::Reset() { impl_->Reset(); }
 const MemoryPlan& Session::memory_plan() const { return impl_->memory_plan(); }
 CacheOccupancy Session::occupancy() const { return impl_->occupancy(); }
-AttentionBackend Session::attention() const { return impl_->stream().plan().attention; }
+AttentionBackend Session::attention() const { return impl_->stream().plan().setup.attention; }
 const StageTimes& Session::last_step() const { return impl_->stream().times(); }
 
 }  // namespace lingbot

@@ -5,41 +5,108 @@
 
 namespace lingbot {
 
+namespace {
+
+MemoryKind HostMemory(const StreamPlan& plan) {
+  return plan.setup.on_gpu() ? MemoryKind::kPinned : MemoryKind::kPageable;
+}
+
+// Steps whose launches differ only in what they read from memory.
+uint64_t StepKey(const StreamPlan& plan, int64_t first_frame, int frames, uint64_t attention) {
+  const uint64_t kind = first_frame == 0 ? 0 : first_frame < plan.scale_frames ? 1 : 2;
+  constexpr uint64_t kMix = 0x9E3779B97F4A7C15;
+  return (attention * kMix) ^ (static_cast<uint64_t>(frames) * 4 + kind);
+}
+
+}  // namespace
+
+Stream::Results::Results(const StreamPlan& plan, MemoryKind kind)
+    : poses(DType::kF32, {plan.scale_frames, kPoseSize}, kind),
+      depth(DType::kF32, {plan.scale_frames, int64_t{plan.height} * plan.width}, kind),
+      confidence(DType::kF32, {plan.scale_frames, int64_t{plan.height} * plan.width}, kind) {}
+
 Stream::Stream(std::shared_ptr<const Model::Impl> model, const StreamPlan& plan)
     : model_(std::move(model)),
       plan_(plan),
-      context_(plan.threads, plan.workspace_bytes),
-      tables_(model_->aggregator.MakeTables(plan.grid, plan.scale_frames)),
+      context_(plan.setup, plan.workspace_bytes, plan.step_input_bytes),
+      profile_(context_, plan.stage_times),
+      tables_(model_->aggregator.MakeTables(plan.grid, plan.scale_frames, context_)),
       depth_tables_(model_->depth.MakeTables(plan.grid)),
-      cache_(plan.cache),
-      input_(DType::kF32, {plan.scale_frames, 3, plan.height, plan.width}),
-      poses_(DType::kF32, {plan.scale_frames, kPoseSize}),
-      depth_(DType::kF32, {plan.scale_frames, int64_t{plan.height} * plan.width}),
-      confidence_(DType::kF32, {plan.scale_frames, int64_t{plan.height} * plan.width}),
-      stats_(cache_.stats()) {}
+      cache_(plan.cache, plan.setup.on_gpu() ? &context_ : nullptr),
+      host_input_(DType::kF32, {plan.scale_frames, 3, plan.height, plan.width}, HostMemory(plan)),
+      results_(plan, HostMemory(plan)),
+      stats_(cache_.stats()) {
+  ops::ReservePagedAttention(context_, plan.setup.attention, PagedLimitsOf(plan));
+  if (!on_gpu()) return;
+  gpu_input_ = Buffer(DType::kF32, host_input_.shape(), MemoryKind::kCuda);
+  gpu_results_ = Results(plan, MemoryKind::kCuda);
+  if (plan.stored_frames > 0) cache_.Provide(plan.stored_frames);
+}
 
 void Stream::Step(int64_t first_frame, int frames, StepKind kind) {
   const auto start = std::chrono::steady_clock::now();
+  ops::Activate(context_);
   profile_.Clear();
-  const BlockContext context{context_, profile_, plan_.attention};
-  const Arena::Scope scope(context_.arena());
-  const int64_t rows = frames * plan_.grid.tokens();
-  std::array<TensorView, 4> taps;
-  for (TensorView& tap : taps) {
-    tap = context_.arena().Floats({rows, 2 * model_->aggregator.channels()});
-  }
   FrameTransaction transaction(cache_, frames, kind);
-  model_->aggregator.Forward(context, input_.view().Slice(0, 0, frames), first_frame,
-                             plan_.scale_frames, tables_, cache_, taps, observer_);
-  RunHeads(context, taps, frames, poses_.view().Slice(0, 0, frames));
+  Aggregator::PrepareStep(tables_, cache_.time_index(), frames);
+  const uint64_t attention =
+      ops::PlanPagedAttention(context_, plan_.setup.attention, cache_.Step());
+  ops::UploadStepInputs(context_);
+  if (on_gpu()) {
+    ops::Upload(context_, host_input_.view().Slice(0, 0, frames),
+                gpu_input_.view().Slice(0, 0, frames));
+  }
+  const bool ran =
+      ops::RunStep(context_, StepKey(plan_, first_frame, frames, attention),
+                   plan_.graph && !observer_, [&] { RunNetwork(first_frame, frames); });
+  if (!ran) cache_.MarkAppended();
+  DownloadResults(frames);
   if (kind == StepKind::kTransient) {
     cache_.Discard();
   } else {
     transaction.Commit();
   }
   stats_ = cache_.stats();
+  profile_.Collect();
   RecordTimes(
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+}
+
+void Stream::RunNetwork(int64_t first_frame, int frames) {
+  const BlockContext context{context_, profile_, plan_.setup.attention,
+                             plan_.setup.activations()};
+  const Arena::Scope scope(context_.arena());
+  const int64_t rows = frames * plan_.grid.tokens();
+  std::array<TensorView, 4> taps;
+  for (TensorView& tap : taps) {
+    tap = context_.arena().Floats({rows, 2 * model_->aggregator.channels()});
+  }
+  const Observer observer = ObserverOnHost();
+  model_->aggregator.Forward(context, input_of_device().view().Slice(0, 0, frames), first_frame,
+                             plan_.scale_frames, tables_, cache_, taps, observer);
+  RunHeads(context, taps, frames, results_of_device().poses.view().Slice(0, 0, frames));
+}
+
+void Stream::DownloadResults(int frames) {
+  if (!on_gpu()) return;
+  const auto download = [&](const Buffer& from, const Buffer& to) {
+    ops::Download(context_, from.view().Slice(0, 0, frames), to.view().Slice(0, 0, frames));
+  };
+  download(gpu_results_.poses, results_.poses);
+  download(gpu_results_.depth, results_.depth);
+  download(gpu_results_.confidence, results_.confidence);
+  ops::Synchronize(context_);
+}
+
+// Observers read tensors on the host.
+Observer Stream::ObserverOnHost() {
+  if (!observer_ || !on_gpu()) return observer_;
+  return [this](const char* name, int index, const TensorView& values) {
+    const Buffer copy(values.dtype(), values.shape());
+    ops::Download(context_, values, copy.view());
+    ops::Synchronize(context_);
+    observer_(name, index, copy.view());
+  };
 }
 
 void Stream::RunHeads(const BlockContext& context, const std::array<TensorView, 4>& taps,
@@ -47,13 +114,14 @@ void Stream::RunHeads(const BlockContext& context, const std::array<TensorView, 
   const int64_t tokens = plan_.grid.tokens();
   const TensorView& last = taps.back();
   const TensorView camera_tokens(last.raw(), DType::kF32, {frames, last.dim(1)},
-                                 {tokens * last.stride(0), 1});
-  model_->camera.Forward(context, camera_tokens, plan_.camera_iterations, cache_, poses, observer_);
+                                 {tokens * last.stride(0), 1}, last.device());
+  model_->camera.Forward(context, camera_tokens, plan_.camera_iterations, cache_, poses,
+                         ObserverOnHost());
   for (int frame = 0; frame < frames; ++frame) {
     std::array<TensorView, 4> own;
     for (int k = 0; k < 4; ++k) own[k] = taps[k].Slice(0, frame * tokens, (frame + 1) * tokens);
-    model_->depth.Forward(context, own, depth_tables_, depth_.view()[frame],
-                          confidence_.view()[frame]);
+    model_->depth.Forward(context, own, depth_tables_, results_of_device().depth.view()[frame],
+                          results_of_device().confidence.view()[frame]);
   }
 }
 
@@ -73,9 +141,9 @@ StreamResult Stream::result(int frame) const {
                                   static_cast<size_t>(buffer.shape()[1]));
   };
   StreamResult result;
-  std::copy_n(poses_.view()[frame].data<float>(), kPoseSize, result.pose.begin());
-  result.depth = floats(depth_);
-  result.confidence = floats(confidence_);
+  std::copy_n(results_.poses.view()[frame].data<float>(), kPoseSize, result.pose.begin());
+  result.depth = floats(results_.depth);
+  result.confidence = floats(results_.confidence);
   return result;
 }
 

@@ -22,7 +22,7 @@ class Stream {
   Stream(std::shared_ptr<const Model::Impl> model, const StreamPlan& plan);
 
   // Room for the frames of a step, to be filled before Step: [scale_frames, 3, height, width].
-  const TensorView& input() const { return input_.view(); }
+  const TensorView& input() const { return host_input_.view(); }
 
   // Processes the first `frames` frames of input(), the first of them frame `first_frame` of the
   // stream. On an exception the cache is as before.
@@ -38,6 +38,22 @@ class Stream {
   void Reset();
 
  private:
+  // Memory of results: on the CPU the host's own, on a GPU two of them.
+  struct Results {
+    Results() = default;
+    Results(const StreamPlan& plan, MemoryKind kind);
+    Buffer poses;       // [scale_frames, 9]
+    Buffer depth;       // [scale_frames, height * width]
+    Buffer confidence;  // [scale_frames, height * width]
+  };
+
+  const Buffer& input_of_device() const { return on_gpu() ? gpu_input_ : host_input_; }
+  const Results& results_of_device() const { return on_gpu() ? gpu_results_ : results_; }
+  bool on_gpu() const { return plan_.setup.on_gpu(); }
+  // Launches the step's operators.
+  void RunNetwork(int64_t first_frame, int frames);
+  void DownloadResults(int frames);
+  Observer ObserverOnHost();
   void RunHeads(const BlockContext& context, const std::array<TensorView, 4>& taps, int frames,
                 const TensorView& poses);
   void RecordTimes(double total_ms);
@@ -49,10 +65,10 @@ class Stream {
   FrameTables tables_;
   DepthHead::Tables depth_tables_;
   KvCache cache_;
-  Buffer input_;       // [scale_frames, 3, height, width]
-  Buffer poses_;       // [scale_frames, 9]
-  Buffer depth_;       // [scale_frames, height * width]
-  Buffer confidence_;  // [scale_frames, height * width]
+  Buffer host_input_;  // [scale_frames, 3, height, width]
+  Buffer gpu_input_;
+  Results results_;
+  Results gpu_results_;
   CacheStats stats_;
   StageTimes times_;
   Observer observer_;

@@ -191,7 +191,7 @@ const std::vector<WindowTransform>& WindowedSession::transforms() const {
 const MemoryPlan& WindowedSession::memory_plan() const { return impl_->memory_plan(); }
 CacheOccupancy WindowedSession::occupancy() const { return impl_->session().occupancy(); }
 AttentionBackend WindowedSession::attention() const {
-  return impl_->session().stream().plan().attention;
+  return impl_->session().stream().plan().setup.attention;
 }
 const StageTimes& WindowedSession::last_step() const { return impl_->session().stream().times(); }
 

@@ -1,6 +1,7 @@
 #include "heads/camera_head.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "ops/elementwise.h"
 #include "ops/layer_norm.h"
@@ -14,36 +15,12 @@ namespace {
 constexpr float kEps = 1e-5f;
 constexpr float kPlainEps = 1e-6f;
 
-NormWeights PlainNorm(int64_t channels) {
-  NormWeights norm{Buffer(DType::kF32, {channels}), Buffer(DType::kF32, {channels}), kPlainEps};
-  std::fill_n(norm.gamma.data<float>(), channels, 1.0f);
-  std::fill_n(norm.beta.data<float>(), channels, 0.0f);
-  return norm;
-}
-
-// x = gate * (plain * (1 + scale) + shift) + normed; modulation [frames, 3 * channels] holds shift,
-// scale, gate.
-void Modulate(const TensorView& modulation, const TensorView& plain, const TensorView& normed,
-              const TensorView& x) {
-  const int64_t c = x.dim(1);
-  for (int64_t frame = 0; frame < x.dim(0); ++frame) {
-    const float* shift = modulation.data<float>() + frame * 3 * c;
-    const float* scale = shift + c;
-    const float* gate = scale + c;
-    const float* p = plain.data<float>() + frame * c;
-    const float* t = normed.data<float>() + frame * c;
-    float* out = x.data<float>() + frame * c;
-    for (int64_t i = 0; i < c; ++i) out[i] = gate[i] * (p[i] * (1.0f + scale[i]) + shift[i]) + t[i];
-  }
-}
-
-// Translation and quaternion as they are, fields of view rectified.
-void Activate(const TensorView& raw, const TensorView& poses) {
-  for (int64_t i = 0; i < raw.elements(); ++i) {
-    const float value = raw.data<float>()[i];
-    const bool angle = i % kPoseSize >= 7;
-    poses.data<float>()[i] = angle && value < 0.0f ? 0.0f : value;
-  }
+NormWeights PlainNorm(int64_t channels, const ops::Setup& setup) {
+  Buffer ones(DType::kF32, {channels});
+  Buffer zeros(DType::kF32, {channels});
+  std::fill_n(ones.data<float>(), channels, 1.0f);
+  std::fill_n(zeros.data<float>(), channels, 0.0f);
+  return {OnDevice(std::move(ones), setup), OnDevice(std::move(zeros), setup), kPlainEps};
 }
 
 }  // namespace
@@ -53,28 +30,31 @@ BlockShape CameraBlockShape(const ModelConfig& config) {
   return {channels, config.camera_heads, config.mlp_ratio * channels};
 }
 
-CameraHead::CameraHead(const TensorSource& source, const ModelConfig& config)
+CameraHead::CameraHead(const TensorSource& source, const ModelConfig& config,
+                       const ops::Setup& setup)
     : channels_(2 * int64_t{config.embed_dim}) {
   const std::string prefix = "camera_head.";
   const int64_t c = channels_;
-  constexpr DType kStorage = DType::kF32;
-  token_norm_ = LoadNorm(source, prefix + "token_norm", c, kEps);
-  plain_norm_ = PlainNorm(c);
-  empty_pose_ = source.Read(prefix + "empty_pose_tokens", {1, 1, kPoseSize});
-  embed_pose_ = LoadLinear(source, prefix + "embed_pose", c, kPoseSize, kStorage);
-  modulation_ = LoadLinear(source, prefix + "poseLN_modulation.1", 3 * c, c, kStorage);
+  const ops::Setup full = setup.With(DType::kF32);
+  token_norm_ = LoadNorm(source, prefix + "token_norm", c, kEps, full);
+  plain_norm_ = PlainNorm(c, full);
+  empty_pose_ = LoadTable(source, prefix + "empty_pose_tokens", {1, 1, kPoseSize}, full);
+  embed_pose_ = LoadLinear(source, prefix + "embed_pose", c, kPoseSize, full);
+  modulation_ = LoadLinear(source, prefix + "poseLN_modulation.1", 3 * c, c, full);
   const BlockShape shape = CameraBlockShape(config);
   for (int i = 0; i < config.camera_depth; ++i) {
     trunk_.push_back(
-        LoadBlock(source, prefix + "trunk." + std::to_string(i) + ".", shape, kEps, kStorage));
+        LoadBlock(source, prefix + "trunk." + std::to_string(i) + ".", shape, kEps, full));
   }
-  trunk_norm_ = LoadNorm(source, prefix + "trunk_norm", c, kEps);
-  branch_fc1_ = LoadLinear(source, prefix + "pose_branch.fc1", c / 2, c, kStorage);
-  branch_fc2_ = LoadLinear(source, prefix + "pose_branch.fc2", kPoseSize, c / 2, kStorage);
+  trunk_norm_ = LoadNorm(source, prefix + "trunk_norm", c, kEps, full);
+  branch_fc1_ = LoadLinear(source, prefix + "pose_branch.fc1", c / 2, c, full);
+  branch_fc2_ = LoadLinear(source, prefix + "pose_branch.fc2", kPoseSize, c / 2, full);
 }
 
-void CameraHead::Forward(const BlockContext& context, const TensorView& tokens, int passes,
+void CameraHead::Forward(const BlockContext& block_context, const TensorView& tokens, int passes,
                          KvCache& cache, const TensorView& poses, const Observer& observer) const {
+  BlockContext context = block_context;
+  context.activations = DType::kF32;
   const ops::Profile::Scope stage(context.profile, ops::Stage::kCamera);
   const int64_t frames = tokens.dim(0);
   Arena& arena = context.ops.arena();
@@ -88,7 +68,7 @@ void CameraHead::Forward(const BlockContext& context, const TensorView& tokens, 
                  plain_norm_.eps, plain);
   for (int pass = 0; pass < passes; ++pass) {
     Refine(context, normed, plain, pass, cache, raw);
-    Activate(raw, poses);
+    ops::ActivatePose(context.ops, raw, poses);
     if (observer) observer("pose_iter", pass, poses);
   }
 }
@@ -105,16 +85,13 @@ void CameraHead::Refine(const BlockContext& context, const TensorView& normed,
   {
     const Arena::Scope inner(arena);
     const TensorView pose = arena.Floats({frames, kPoseSize});
-    for (int64_t frame = 0; frame < frames; ++frame) {
-      const float* from = pass == 0 ? empty_pose_.data<float>() : raw[frame].data<float>();
-      std::copy_n(from, kPoseSize, pose[frame].data<float>());
-    }
+    ops::CopyRows(context.ops, pass == 0 ? empty_pose_.view()[0] : raw, pose);
     const TensorView embedded = arena.Floats({frames, channels_});
     const TensorView modulation = arena.Floats({frames, 3 * channels_});
     ops::Linear(context.ops, pose, embed_pose_, LinearEpilogue::kStore, embedded);
     ops::Silu(context.ops, embedded);
     ops::Linear(context.ops, embedded, modulation_, LinearEpilogue::kStore, modulation);
-    Modulate(modulation, plain, normed, x);
+    ops::Modulate(context.ops, modulation, plain, normed, x);
   }
   for (int block = 0; block < static_cast<int>(trunk_.size()); ++block) {
     CameraBlock(context, trunk_[block], cache, pass, block, x);
@@ -127,9 +104,8 @@ void CameraHead::Refine(const BlockContext& context, const TensorView& normed,
               pass == 0 ? LinearEpilogue::kStore : LinearEpilogue::kAccumulate, raw);
 }
 
-size_t CameraHead::WorkspaceBytes(const ModelConfig& config, int64_t frames,
-                                  int64_t retained_frames, AttentionBackend attention,
-                                  int threads) {
+size_t CameraHead::WorkspaceBytes(const ModelConfig& config, const ops::Setup& setup,
+                                  int64_t frames, int64_t retained_frames) {
   const auto floats = [frames](int64_t width) {
     return Arena::BytesFor(DType::kF32, frames * width);
   };
@@ -137,7 +113,7 @@ size_t CameraHead::WorkspaceBytes(const ModelConfig& config, int64_t frames,
   const int64_t c = shape.channels;
   const size_t modulating = floats(kPoseSize) + floats(c) + floats(3 * c);
   const size_t trunk =
-      BlockWorkspaceBytes(shape, DType::kF32, attention, threads, frames, retained_frames);
+      BlockWorkspaceBytes(shape, setup.With(DType::kF32), frames, retained_frames);
   return 2 * floats(c) + floats(kPoseSize) + floats(c) +
          std::max({modulating, trunk, floats(c / 2)});
 }

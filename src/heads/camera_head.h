@@ -16,7 +16,7 @@ BlockShape CameraBlockShape(const ModelConfig& config);
 // frames. float32 throughout: its modulation amplifies rounding about 500 times.
 class CameraHead {
  public:
-  CameraHead(const TensorSource& source, const ModelConfig& config);
+  CameraHead(const TensorSource& source, const ModelConfig& config, const ops::Setup& setup);
 
   // tokens [frames, 2C] (rows may be strided): the camera tokens of the last tap. poses [frames,
   // 9]: the activated estimate of the last pass. `cache` has an open step of `frames` frames and at
@@ -24,8 +24,8 @@ class CameraHead {
   void Forward(const BlockContext& context, const TensorView& tokens, int passes, KvCache& cache,
                const TensorView& poses, const Observer& observer) const;
 
-  static size_t WorkspaceBytes(const ModelConfig& config, int64_t frames, int64_t retained_frames,
-                               AttentionBackend attention, int threads);
+  static size_t WorkspaceBytes(const ModelConfig& config, const ops::Setup& setup, int64_t frames,
+                               int64_t retained_frames);
   size_t bytes() const;
 
  private:
@@ -35,7 +35,7 @@ class CameraHead {
   int64_t channels_;
   NormWeights token_norm_;
   NormWeights plain_norm_;         // the modulated one: no learned part, eps 1e-6
-  Buffer empty_pose_;              // [9]
+  Buffer empty_pose_;              // [1, 9]
   ops::LinearWeights embed_pose_;  // 9 -> channels
   ops::LinearWeights modulation_;  // channels -> shift, scale, gate
   std::vector<BlockWeights> trunk_;

@@ -37,17 +37,17 @@ Buffer EncodePositions(int64_t count, double span, int64_t half) {
 }
 
 ops::LinearWeights LoadPointwise(const TensorSource& source, const std::string& name, int64_t out,
-                                 int64_t in) {
+                                 int64_t in, const ops::Setup& setup) {
   const Buffer weight = source.Read(name + ".weight", {out, in, 1, 1});
   const Buffer bias = source.Read(name + ".bias", {out});
-  return {FloatsOf(weight), FloatsOf(bias), {}, out, in, DType::kF32};
+  return {FloatsOf(weight), FloatsOf(bias), {}, out, in, setup};
 }
 
 // A transposed convolution whose stride is its kernel size touches every output pixel once: it is a
 // product with rows (kernel row, kernel column, output channel), followed by a rearrangement
 // (ops::DepthToSpace).
 ops::LinearWeights LoadEnlarge(const TensorSource& source, const std::string& name,
-                               int64_t channels, int64_t size) {
+                               int64_t channels, int64_t size, const ops::Setup& setup) {
   const Buffer kernel = source.Read(name + ".weight", {channels, channels, size, size});
   const Buffer bias = source.Read(name + ".bias", {channels});
   const int64_t positions = size * size;
@@ -64,7 +64,7 @@ ops::LinearWeights LoadEnlarge(const TensorSource& source, const std::string& na
   for (int64_t i = 0; i < positions * channels; ++i) {
     biases.data<float>()[i] = bias.data<float>()[i % channels];
   }
-  return {FloatsOf(rows), FloatsOf(biases), {}, positions * channels, channels, DType::kF32};
+  return {FloatsOf(rows), FloatsOf(biases), {}, positions * channels, channels, setup};
 }
 
 // [rows, columns, channels] as [pixels, channels].
@@ -83,54 +83,62 @@ std::array<Shape, 4> FeatureShapes(const PatchGrid& grid, int64_t features) {
 
 }  // namespace
 
-PositionMap MakePositionMap(int64_t rows, int64_t columns, int64_t channels, double aspect) {
+PositionMap MakePositionMap(int64_t rows, int64_t columns, int64_t channels, double aspect,
+                            const ops::Setup& setup) {
   const double diagonal = std::sqrt(aspect * aspect + 1.0);
-  return {EncodePositions(columns, aspect / diagonal, channels / 2),
-          EncodePositions(rows, 1.0 / diagonal, channels / 2)};
+  return {OnDevice(EncodePositions(columns, aspect / diagonal, channels / 2), setup),
+          OnDevice(EncodePositions(rows, 1.0 / diagonal, channels / 2), setup)};
 }
 
 DepthHead::ResidualUnit DepthHead::LoadUnit(const TensorSource& source, const std::string& name,
-                                            int64_t features) {
-  return {LoadConv(source, name + ".conv1", features, features, 3, 1, true),
-          LoadConv(source, name + ".conv2", features, features, 3, 1, true)};
+                                            int64_t features, const ops::Setup& setup) {
+  return {LoadConv(source, name + ".conv1", features, features, 3, 1, true, setup),
+          LoadConv(source, name + ".conv2", features, features, 3, 1, true, setup)};
 }
 
-DepthHead::DepthHead(const TensorSource& source, const ModelConfig& config)
-    : channels_(2 * int64_t{config.embed_dim}),
+// A feature map that is overwritten before it is read.
+TensorView DepthHead::NewMap(const BlockContext& context, const Shape& shape) const {
+  return context.ops.arena().Allocate(setup_.storage, shape);
+}
+
+DepthHead::DepthHead(const TensorSource& source, const ModelConfig& config, const ops::Setup& setup)
+    : setup_(setup.With(setup.features())),
+      channels_(2 * int64_t{config.embed_dim}),
       patch_size_(config.patch_size),
       features_(config.dpt_features) {
   const std::string prefix = "depth_head.";
   const std::string scratch = prefix + "scratch.";
-  norm_ = LoadNorm(source, prefix + "norm", channels_, kEps);
+  norm_ = LoadNorm(source, prefix + "norm", channels_, kEps, setup_);
   for (int k = 0; k < 4; ++k) {
     level_channels_[k] = config.dpt_channels[k];
     const std::string level = std::to_string(k + 1);
     const std::string refine = scratch + "refinenet" + level + ".";
     projects_[k] = LoadPointwise(source, prefix + "projects." + std::to_string(k),
-                                 level_channels_[k], channels_);
+                                 level_channels_[k], channels_, setup_);
     adapt_[k] = LoadConv(source, scratch + "layer" + level + "_rn", features_, level_channels_[k],
-                         3, 1, false);
-    if (k < 3) fusions_[k].lateral = LoadUnit(source, refine + "resConfUnit1", features_);
-    fusions_[k].merged = LoadUnit(source, refine + "resConfUnit2", features_);
-    fusions_[k].out = LoadPointwise(source, refine + "out_conv", features_, features_);
+                         3, 1, false, setup_);
+    if (k < 3) fusions_[k].lateral = LoadUnit(source, refine + "resConfUnit1", features_, setup_);
+    fusions_[k].merged = LoadUnit(source, refine + "resConfUnit2", features_, setup_);
+    fusions_[k].out = LoadPointwise(source, refine + "out_conv", features_, features_, setup_);
   }
-  enlarge4_ = LoadEnlarge(source, prefix + "resize_layers.0", level_channels_[0], 4);
-  enlarge2_ = LoadEnlarge(source, prefix + "resize_layers.1", level_channels_[1], 2);
+  enlarge4_ = LoadEnlarge(source, prefix + "resize_layers.0", level_channels_[0], 4, setup_);
+  enlarge2_ = LoadEnlarge(source, prefix + "resize_layers.1", level_channels_[1], 2, setup_);
   reduce_ = LoadConv(source, prefix + "resize_layers.3", level_channels_[3], level_channels_[3], 3,
-                     2, true);
-  output1_ = LoadConv(source, scratch + "output_conv1", features_ / 2, features_, 3, 1, true);
-  output2_ =
-      LoadConv(source, scratch + "output_conv2.0", kOutputChannels, features_ / 2, 3, 1, true);
-  output3_ = LoadPointwise(source, scratch + "output_conv2.2", 2, kOutputChannels);
+                     2, true, setup_);
+  output1_ = LoadConv(source, scratch + "output_conv1", features_ / 2, features_, 3, 1, true,
+                      setup_);
+  output2_ = LoadConv(source, scratch + "output_conv2.0", kOutputChannels, features_ / 2, 3, 1,
+                      true, setup_);
+  output3_ = LoadPointwise(source, scratch + "output_conv2.2", 2, kOutputChannels, setup_);
 }
 
 DepthHead::Tables DepthHead::MakeTables(const PatchGrid& grid) const {
   const int64_t height = grid.rows * patch_size_;
   const int64_t width = grid.columns * patch_size_;
   const double aspect = static_cast<double>(width) / static_cast<double>(height);
-  Tables tables{grid, height, width, {}, MakePositionMap(height, width, features_ / 2, aspect)};
+  Tables tables{grid, height, width, {}, MakePositionMap(height, width, features_ / 2, aspect, setup_)};
   for (int k = 0; k < 4; ++k) {
-    tables.taps[k] = MakePositionMap(grid.rows, grid.columns, level_channels_[k], aspect);
+    tables.taps[k] = MakePositionMap(grid.rows, grid.columns, level_channels_[k], aspect, setup_);
   }
   return tables;
 }
@@ -142,13 +150,13 @@ void DepthHead::Forward(const BlockContext& context, const std::array<TensorView
   Arena& arena = context.ops.arena();
   const Arena::Scope scope(arena);
   const std::array<Shape, 4> shapes = FeatureShapes(tables.grid, features_);
-  const TensorView fused = arena.Floats({2 * shapes[0][0], 2 * shapes[0][1], features_});
+  const TensorView fused = NewMap(context, {2 * shapes[0][0], 2 * shapes[0][1], features_});
   {
     const Arena::Scope inner(arena);
     Features features;
     Features merged;  // what level k+1 hands to level k, in level k's size
-    for (int k = 0; k < 4; ++k) features[k] = arena.Floats(shapes[k]);
-    for (int k = 0; k < 3; ++k) merged[k] = arena.Floats(shapes[k]);
+    for (int k = 0; k < 4; ++k) features[k] = NewMap(context, shapes[k]);
+    for (int k = 0; k < 3; ++k) merged[k] = NewMap(context, shapes[k]);
     for (int k = 0; k < 4; ++k) Reassemble(context, taps[k], tables, k, features[k]);
     for (int k = 3; k >= 0; --k) {
       FuseLevel(context, k, k < 3 ? &merged[k] : nullptr, features[k],
@@ -166,21 +174,21 @@ void DepthHead::Reassemble(const BlockContext& context, const TensorView& tap, c
   const Arena::Scope scope(arena);
   const PatchGrid& grid = tables.grid;
   const int64_t c = level_channels_[level];
-  const TensorView normed = arena.Floats({grid.patches(), channels_});
+  const TensorView normed = NewMap(context, {grid.patches(), channels_});
   ops::LayerNorm(ops, tap.Slice(0, grid.specials, grid.tokens()), norm_.gamma.view(),
                  norm_.beta.view(), norm_.eps, normed);
-  TensorView map = arena.Floats({grid.rows, grid.columns, c});
+  TensorView map = NewMap(context, {grid.rows, grid.columns, c});
   ops::Linear(ops, normed, projects_[level], LinearEpilogue::kStore, Pixels(map));
   ops::AddPositionMap(ops, tables.taps[level].across.view(), tables.taps[level].down.view(), map);
   if (level < 2) {
     const int size = level == 0 ? 4 : 2;
-    const TensorView rows = arena.Floats({grid.rows, grid.columns, size * size * c});
+    const TensorView rows = NewMap(context, {grid.rows, grid.columns, size * size * c});
     ops::Linear(ops, Pixels(map), level == 0 ? enlarge4_ : enlarge2_, LinearEpilogue::kStore,
                 Pixels(rows));
-    map = arena.Floats({size * grid.rows, size * grid.columns, c});
+    map = NewMap(context, {size * grid.rows, size * grid.columns, c});
     ops::DepthToSpace(ops, rows, size, map);
   } else if (level == 3) {
-    const TensorView reduced = arena.Floats({feature.dim(0), feature.dim(1), c});
+    const TensorView reduced = NewMap(context, {feature.dim(0), feature.dim(1), c});
     ops::Conv2d(ops, map, reduce_, ConvEpilogue::kStore, reduced);
     map = reduced;
   }
@@ -191,7 +199,7 @@ void DepthHead::Reassemble(const BlockContext& context, const TensorView& tap, c
 void DepthHead::Residual(const BlockContext& context, const ResidualUnit& unit,
                          const TensorView& x) const {
   const Arena::Scope scope(context.ops.arena());
-  const TensorView hidden = context.ops.arena().Floats(x.shape());
+  const TensorView hidden = NewMap(context, x.shape());
   ops::Relu(context.ops, x);
   ops::Conv2d(context.ops, x, unit.conv1, ConvEpilogue::kRelu, hidden);
   ops::Conv2d(context.ops, hidden, unit.conv2, ConvEpilogue::kAccumulate, x);
@@ -208,7 +216,7 @@ void DepthHead::FuseLevel(const BlockContext& context, int level, const TensorVi
   }
   Residual(context, fusion.merged, feature);
   const Arena::Scope scope(context.ops.arena());
-  const TensorView out = context.ops.arena().Floats(feature.shape());
+  const TensorView out = NewMap(context, feature.shape());
   ops::Linear(context.ops, Pixels(feature), fusion.out, LinearEpilogue::kStore, Pixels(out));
   ops::ResizeBilinear(context.ops, out, finer);
 }
@@ -218,48 +226,51 @@ void DepthHead::Predict(const BlockContext& context, const TensorView& fused, co
   ops::Context& ops = context.ops;
   Arena& arena = ops.arena();
   const Arena::Scope scope(arena);
-  const TensorView hidden = arena.Floats({tables.height, tables.width, kOutputChannels});
+  const TensorView hidden = NewMap(context, {tables.height, tables.width, kOutputChannels});
   {
     const Arena::Scope inner(arena);
-    const TensorView image = arena.Floats({tables.height, tables.width, features_ / 2});
+    const TensorView image = NewMap(context, {tables.height, tables.width, features_ / 2});
     {
       const Arena::Scope innermost(arena);
-      const TensorView coarse = arena.Floats({fused.dim(0), fused.dim(1), features_ / 2});
+      const TensorView coarse = NewMap(context, {fused.dim(0), fused.dim(1), features_ / 2});
       ops::Conv2d(ops, fused, output1_, ConvEpilogue::kStore, coarse);
       ops::ResizeBilinear(ops, coarse, image);
     }
     ops::AddPositionMap(ops, tables.image.across.view(), tables.image.down.view(), image);
     ops::Conv2d(ops, image, output2_, ConvEpilogue::kRelu, hidden);
   }
-  const TensorView logits = arena.Floats({tables.height * tables.width, 2});
-  ops::Linear(ops, Pixels(hidden), output3_, LinearEpilogue::kStore, logits);
-  ops::DepthActivation(ops, logits, depth, confidence);
+  ops::PredictDepth(ops, Pixels(hidden), output3_, depth, confidence);
 }
 
 namespace {
 
-size_t FloatBytes(int64_t count) { return Arena::BytesFor(DType::kF32, count); }
+// `maps` stores what feature maps are made of.
+size_t MapBytes(const ops::Setup& maps, int64_t count) {
+  return Arena::BytesFor(maps.storage, count);
+}
 
 // Most that Reassemble takes, over the four levels.
-size_t ReassemblyBytes(const ModelConfig& config, const PatchGrid& grid) {
+size_t ReassemblyBytes(const ModelConfig& config, const ops::Setup& maps, const PatchGrid& grid) {
   size_t most = 0;
   for (int level = 0; level < 4; ++level) {
     const int64_t c = config.dpt_channels[level];
     const int64_t side = level == 0 ? 4 : level == 1 ? 2 : 1;
-    const size_t adapting = ops::Conv2dWorkspaceBytes(side * grid.rows, side * grid.columns, c,
+    const size_t adapting = ops::Conv2dWorkspaceBytes(maps, side * grid.rows, side * grid.columns, c,
                                                       config.dpt_features, 3, 1);
-    const size_t reducing = ops::Conv2dWorkspaceBytes(grid.rows, grid.columns, c, c, 3, 2);
-    const size_t maps = FloatBytes(grid.patches() * 2 * config.embed_dim) +
-                        FloatBytes(grid.patches() * c) +
-                        2 * FloatBytes(side * side * grid.patches() * c);
-    most = std::max(most, maps + std::max(adapting, reducing));
+    const size_t reducing = ops::Conv2dWorkspaceBytes(maps, grid.rows, grid.columns, c, c, 3, 2);
+    const size_t held = MapBytes(maps, grid.patches() * 2 * config.embed_dim) +
+                        MapBytes(maps, grid.patches() * c) +
+                        2 * MapBytes(maps, side * side * grid.patches() * c);
+    most = std::max(most, held + std::max(adapting, reducing));
   }
   return most;
 }
 
 }  // namespace
 
-size_t DepthHead::WorkspaceBytes(const ModelConfig& config, const PatchGrid& grid) {
+size_t DepthHead::WorkspaceBytes(const ModelConfig& config, const ops::Setup& setup,
+                                 const PatchGrid& grid) {
+  const ops::Setup maps = setup.With(setup.features());
   const int64_t features = config.dpt_features;
   const int64_t height = grid.rows * config.patch_size;
   const int64_t width = grid.columns * config.patch_size;
@@ -267,22 +278,22 @@ size_t DepthHead::WorkspaceBytes(const ModelConfig& config, const PatchGrid& gri
   const int64_t rows = shapes[0][0];
   const int64_t columns = shapes[0][1];
   size_t levels = 0;
-  for (int k = 0; k < 4; ++k) levels += FloatBytes(shapes[k].elements()) * (k < 3 ? 2 : 1);
-  const size_t fusing = FloatBytes(shapes[0].elements()) +
-                        ops::Conv2dWorkspaceBytes(rows, columns, features, features, 3, 1);
-  const size_t fused = FloatBytes(4 * rows * columns * features);
+  for (int k = 0; k < 4; ++k) levels += MapBytes(maps, shapes[k].elements()) * (k < 3 ? 2 : 1);
+  const size_t fusing = MapBytes(maps, shapes[0].elements()) +
+                        ops::Conv2dWorkspaceBytes(maps, rows, columns, features, features, 3, 1);
+  const size_t fused = MapBytes(maps, 4 * rows * columns * features);
 
   const size_t first =
-      FloatBytes(4 * rows * columns * (features / 2)) +
-      ops::Conv2dWorkspaceBytes(2 * rows, 2 * columns, features, features / 2, 3, 1);
+      MapBytes(maps, 4 * rows * columns * (features / 2)) +
+      ops::Conv2dWorkspaceBytes(maps, 2 * rows, 2 * columns, features, features / 2, 3, 1);
   const size_t second =
-      ops::Conv2dWorkspaceBytes(height, width, features / 2, kOutputChannels, 3, 1);
+      ops::Conv2dWorkspaceBytes(maps, height, width, features / 2, kOutputChannels, 3, 1);
   const size_t predicting =
-      FloatBytes(height * width * kOutputChannels) +
-      std::max(FloatBytes(height * width * (features / 2)) + std::max(first, second),
-               FloatBytes(height * width * 2));
+      MapBytes(maps, height * width * kOutputChannels) +
+      std::max(MapBytes(maps, height * width * (features / 2)) + std::max(first, second),
+               ops::PredictDepthWorkspaceBytes(setup, height * width));
   constexpr size_t kResizeTap = 64;  // bytes per column of a resize table, rounded up
-  return fused + std::max(levels + std::max(ReassemblyBytes(config, grid), fusing), predicting) +
+  return fused + std::max(levels + std::max(ReassemblyBytes(config, maps, grid), fusing), predicting) +
          kResizeTap * static_cast<size_t>(width + 2 * columns + 2);
 }
 

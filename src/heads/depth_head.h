@@ -19,12 +19,14 @@ struct PositionMap {
 // Map of a columns x rows grid with `channels` channels over an image of aspect width/height:
 // coordinates span the unit diagonal, channels are [sin, cos] blocks with frequencies
 // 100^(-j/(channels/4)).
-PositionMap MakePositionMap(int64_t rows, int64_t columns, int64_t channels, double aspect);
+PositionMap MakePositionMap(int64_t rows, int64_t columns, int64_t channels, double aspect,
+                            const ops::Setup& setup = {});
 
-// Dense prediction transformer (DPT): the four taps' patch tokens to depth and confidence. float32.
+// Dense prediction transformer (DPT): the four taps' patch tokens to depth and confidence. float32,
+// on a GPU that runs in bfloat16 with feature maps in float16.
 class DepthHead {
  public:
-  DepthHead(const TensorSource& source, const ModelConfig& config);
+  DepthHead(const TensorSource& source, const ModelConfig& config, const ops::Setup& setup);
 
   // Tables that depend on the frame size alone.
   struct Tables {
@@ -39,7 +41,8 @@ class DepthHead {
   void Forward(const BlockContext& context, const std::array<TensorView, 4>& taps,
                const Tables& tables, const TensorView& depth, const TensorView& confidence) const;
 
-  static size_t WorkspaceBytes(const ModelConfig& config, const PatchGrid& grid);
+  static size_t WorkspaceBytes(const ModelConfig& config, const ops::Setup& setup,
+                               const PatchGrid& grid);
   size_t bytes() const;
 
  private:
@@ -58,7 +61,8 @@ class DepthHead {
   using Features = std::array<TensorView, 4>;  // finest first; [rows, columns, features]
 
   static ResidualUnit LoadUnit(const TensorSource& source, const std::string& name,
-                               int64_t features);
+                               int64_t features, const ops::Setup& setup);
+  TensorView NewMap(const BlockContext& context, const Shape& shape) const;
   void Reassemble(const BlockContext& context, const TensorView& tap, const Tables& tables,
                   int level, const TensorView& feature) const;
   void Residual(const BlockContext& context, const ResidualUnit& unit, const TensorView& x) const;
@@ -67,6 +71,7 @@ class DepthHead {
   void Predict(const BlockContext& context, const TensorView& fused, const Tables& tables,
                const TensorView& depth, const TensorView& confidence) const;
 
+  ops::Setup setup_;  // its storage is the type of the feature maps
   int64_t channels_;  // 2C
   int64_t patch_size_;
   int64_t features_;

@@ -1,6 +1,7 @@
 #include "layers/block.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "ops/attention.h"
 #include "ops/layer_norm.h"
@@ -15,75 +16,83 @@ size_t BlockWeights::bytes() const {
 }
 
 BlockWeights LoadBlock(const TensorSource& source, const std::string& prefix,
-                       const BlockShape& shape, float eps, DType storage) {
+                       const BlockShape& shape, float eps, const ops::Setup& setup) {
   const int64_t c = shape.channels;
   BlockWeights weights;
   weights.shape = shape;
-  weights.norm1 = LoadNorm(source, prefix + "norm1", c, eps);
-  weights.qkv = LoadLinear(source, prefix + "attn.qkv", 3 * c, c, storage);
-  weights.proj = LoadScaledLinear(source, prefix + "attn.proj", prefix + "ls1", c, c, storage);
-  weights.norm2 = LoadNorm(source, prefix + "norm2", c, eps);
-  weights.fc1 = LoadLinear(source, prefix + "mlp.fc1", shape.hidden, c, storage);
+  weights.norm1 = LoadNorm(source, prefix + "norm1", c, eps, setup);
+  weights.qkv = LoadLinear(source, prefix + "attn.qkv", 3 * c, c, setup);
+  weights.proj = LoadScaledLinear(source, prefix + "attn.proj", prefix + "ls1", c, c, setup);
+  weights.norm2 = LoadNorm(source, prefix + "norm2", c, eps, setup);
+  weights.fc1 = LoadLinear(source, prefix + "mlp.fc1", shape.hidden, c, setup);
   weights.fc2 =
-      LoadScaledLinear(source, prefix + "mlp.fc2", prefix + "ls2", c, shape.hidden, storage);
+      LoadScaledLinear(source, prefix + "mlp.fc2", prefix + "ls2", c, shape.hidden, setup);
   return weights;
-}
-
-RotaryBlockWeights LoadRotaryBlock(const TensorSource& source, const std::string& prefix,
-                                   const BlockShape& shape, float eps, DType storage) {
-  return {LoadBlock(source, prefix, shape, eps, storage),
-          LoadNorm(source, prefix + "attn.q_norm", shape.head_dim(), eps),
-          LoadNorm(source, prefix + "attn.k_norm", shape.head_dim(), eps)};
 }
 
 namespace {
 
-// q, k and v of all rows, each [rows, heads, head_dim] with the row stride of the product that made
-// them.
-struct Qkv {
-  TensorView q, k, v;
-};
+// Most that the length of a normalised vector can be: without gamma and beta it is sqrt(channels) at
+// most.
+double LongestNormed(const TensorSource& source, const std::string& name, int64_t channels) {
+  const Buffer gamma = source.Read(name + ".weight", {channels});
+  const Buffer beta = source.Read(name + ".bias", {channels});
+  double largest = 0.0, beta_squared = 0.0;
+  for (int64_t i = 0; i < channels; ++i) {
+    largest = std::max(largest, std::abs(static_cast<double>(gamma.data<float>()[i])));
+    beta_squared += static_cast<double>(beta.data<float>()[i]) * beta.data<float>()[i];
+  }
+  return std::sqrt(static_cast<double>(channels)) * largest + std::sqrt(beta_squared);
+}
 
+}  // namespace
+
+RotaryBlockWeights LoadRotaryBlock(const TensorSource& source, const std::string& prefix,
+                                   const BlockShape& shape, float eps, const ops::Setup& setup) {
+  const int64_t d = shape.head_dim();
+  return {LoadBlock(source, prefix, shape, eps, setup),
+          LoadNorm(source, prefix + "attn.q_norm", d, eps, setup),
+          LoadNorm(source, prefix + "attn.k_norm", d, eps, setup),
+          static_cast<float>(LongestNormed(source, prefix + "attn.q_norm", d) *
+                             LongestNormed(source, prefix + "attn.k_norm", d) /
+                             std::sqrt(static_cast<double>(d)))};
+}
+
+namespace {
+
+using ops::Qkv;
+
+// q, k and v of all rows, with the row stride of the product that made them.
 Qkv ComputeQkv(const BlockContext& context, const BlockWeights& weights, const TensorView& x) {
   const BlockShape& shape = weights.shape;
   const int64_t rows = x.dim(0);
   Arena& arena = context.ops.arena();
-  const TensorView qkv = arena.Floats({rows, 3 * shape.channels});
+  const TensorView qkv = arena.Allocate(context.activations, {rows, 3 * shape.channels});
   {
     const Arena::Scope scope(arena);
-    const TensorView normed = arena.Floats(x.shape());
+    const TensorView normed = arena.Allocate(context.activations, x.shape());
     ops::LayerNorm(context.ops, x, weights.norm1.gamma.view(), weights.norm1.beta.view(),
                    weights.norm1.eps, normed);
     ops::Linear(context.ops, normed, weights.qkv, LinearEpilogue::kStore, qkv);
   }
   const TensorView parts = qkv.Reshape({rows, 3, shape.heads, shape.head_dim()});
   const auto part = [&](int64_t index) {
-    return TensorView(parts.Slice(1, index, index + 1).raw(), DType::kF32,
-                      {rows, shape.heads, shape.head_dim()}, {parts.stride(0), parts.stride(2), 1});
+    return TensorView(parts.Slice(1, index, index + 1).raw(), parts.dtype(),
+                      {rows, shape.heads, shape.head_dim()}, {parts.stride(0), parts.stride(2), 1},
+                      parts.device());
   };
   return {part(0), part(1), part(2)};
 }
 
-void NormRotateQk(const BlockContext& context, const RotaryBlockWeights& weights,
-                  const ops::RotaryTable& positions, const Qkv& qkv) {
-  ops::NormRotate(context.ops, qkv.q, weights.q_norm.gamma.view(), weights.q_norm.beta.view(),
-                  weights.q_norm.eps, positions);
-  ops::NormRotate(context.ops, qkv.k, weights.k_norm.gamma.view(), weights.k_norm.beta.view(),
-                  weights.k_norm.eps, positions);
+ops::HeadNorm HeadNormOf(const NormWeights& norm) {
+  return {norm.gamma.view(), norm.beta.view(), norm.eps};
 }
 
 // attended [rows, channels]: frame by frame, each frame's tokens among themselves.
 void AttendInFrames(const BlockContext& context, const BlockShape& shape, int64_t frames,
-                    const Qkv& qkv, const TensorView& attended) {
-  const int64_t tokens = attended.dim(0) / frames;
-  const TensorView out = attended.Reshape({attended.dim(0), shape.heads, shape.head_dim()});
-  for (int64_t frame = 0; frame < frames; ++frame) {
-    const auto rows = [&](const TensorView& all) {
-      return all.Slice(0, frame * tokens, (frame + 1) * tokens);
-    };
-    ops::DenseAttention(context.ops, context.attention, rows(qkv.q), rows(qkv.k), rows(qkv.v),
-                        rows(out));
-  }
+                    float score_bound, const Qkv& qkv, const TensorView& attended) {
+  ops::FrameAttention(context.ops, context.attention, frames, qkv.q, qkv.k, qkv.v, score_bound,
+                      attended.Reshape({attended.dim(0), shape.heads, shape.head_dim()}));
 }
 
 // x += attended proj^T; x += mlp(norm2(x)).
@@ -92,10 +101,10 @@ void ProjectAndMlp(const BlockContext& context, const BlockWeights& weights,
   ops::Linear(context.ops, attended, weights.proj, LinearEpilogue::kAccumulate, x);
   Arena& arena = context.ops.arena();
   const Arena::Scope scope(arena);
-  const TensorView normed = arena.Floats(x.shape());
+  const TensorView normed = arena.Allocate(context.activations, x.shape());
   ops::LayerNorm(context.ops, x, weights.norm2.gamma.view(), weights.norm2.beta.view(),
                  weights.norm2.eps, normed);
-  const TensorView hidden = arena.Floats({x.dim(0), weights.shape.hidden});
+  const TensorView hidden = arena.Allocate(context.activations, {x.dim(0), weights.shape.hidden});
   ops::Linear(context.ops, normed, weights.fc1, LinearEpilogue::kGelu, hidden);
   ops::Linear(context.ops, hidden, weights.fc2, LinearEpilogue::kAccumulate, x);
 }
@@ -105,8 +114,9 @@ void ProjectAndMlp(const BlockContext& context, const BlockWeights& weights,
 void EncoderBlock(const BlockContext& context, const BlockWeights& weights, int64_t frames,
                   const TensorView& x) {
   const Arena::Scope scope(context.ops.arena());
-  const TensorView attended = context.ops.arena().Floats(x.shape());
-  AttendInFrames(context, weights.shape, frames, ComputeQkv(context, weights, x), attended);
+  const TensorView attended = context.ops.arena().Allocate(context.activations, x.shape());
+  AttendInFrames(context, weights.shape, frames, ops::kUnbounded, ComputeQkv(context, weights, x),
+                 attended);
   ProjectAndMlp(context, weights, attended, x);
 }
 
@@ -114,10 +124,11 @@ void FrameBlock(const BlockContext& context, const RotaryBlockWeights& weights, 
                 const ops::RotaryTable& positions, const TensorView& x) {
   const ops::Profile::Scope stage(context.profile, Stage::kFrameBlocks);
   const Arena::Scope scope(context.ops.arena());
-  const TensorView attended = context.ops.arena().Floats(x.shape());
+  const TensorView attended = context.ops.arena().Allocate(context.activations, x.shape());
   const Qkv qkv = ComputeQkv(context, weights.block, x);
-  NormRotateQk(context, weights, positions, qkv);
-  AttendInFrames(context, weights.block.shape, frames, qkv, attended);
+  ops::NormRotate(context.ops, qkv, HeadNormOf(weights.q_norm), HeadNormOf(weights.k_norm),
+                  positions);
+  AttendInFrames(context, weights.block.shape, frames, weights.score_bound, qkv, attended);
   ProjectAndMlp(context, weights.block, attended, x);
 }
 
@@ -126,14 +137,14 @@ void GlobalBlock(const BlockContext& context, const RotaryBlockWeights& weights,
                  const TensorView& x) {
   const ops::Profile::Scope stage(context.profile, Stage::kGlobalOther);
   const Arena::Scope scope(context.ops.arena());
-  const TensorView attended = context.ops.arena().Floats(x.shape());
+  const TensorView attended = context.ops.arena().Allocate(context.activations, x.shape());
   const Qkv qkv = ComputeQkv(context, weights.block, x);
-  NormRotateQk(context, weights, positions, qkv);
-  cache.Append(context.ops.team(), block, qkv.k, qkv.v);
+  ops::NormRotateStore(context.ops, qkv, HeadNormOf(weights.q_norm), HeadNormOf(weights.k_norm),
+                       positions, cache.Destination(block));
   {
     const ops::Profile::Scope inner(context.profile, Stage::kGlobalAttention);
     ops::PagedAttention(context.ops, context.attention, qkv.q, cache.View(block),
-                        attended.Reshape(qkv.q.shape()));
+                        weights.score_bound, attended.Reshape(qkv.q.shape()));
   }
   ProjectAndMlp(context, weights.block, attended, x);
 }
@@ -141,27 +152,28 @@ void GlobalBlock(const BlockContext& context, const RotaryBlockWeights& weights,
 void CameraBlock(const BlockContext& context, const BlockWeights& weights, KvCache& cache, int pass,
                  int block, const TensorView& x) {
   const Arena::Scope scope(context.ops.arena());
-  const TensorView attended = context.ops.arena().Floats(x.shape());
+  const TensorView attended = context.ops.arena().Allocate(context.activations, x.shape());
   const Qkv qkv = ComputeQkv(context, weights, x);
   cache.AppendCamera(pass, block, qkv.k, qkv.v);
-  const CameraKv past = cache.CameraView(pass, block);
-  ops::DenseAttention(context.ops, context.attention, qkv.q, past.k, past.v,
+  ops::EntryAttention(context.ops, context.attention, qkv.q, cache.CameraView(pass, block),
                       attended.Reshape(qkv.q.shape()));
   ProjectAndMlp(context, weights, attended, x);
 }
 
-size_t BlockWorkspaceBytes(const BlockShape& shape, DType storage, AttentionBackend attention,
-                           int threads, int64_t rows, int64_t kv_tokens) {
-  const auto floats = [rows](int64_t width) { return Arena::BytesFor(DType::kF32, rows * width); };
+size_t BlockWorkspaceBytes(const BlockShape& shape, const ops::Setup& setup, int64_t rows,
+                           int64_t kv_tokens) {
+  const auto values = [&](int64_t width) {
+    return Arena::BytesFor(setup.activations(), rows * width);
+  };
   const int64_t c = shape.channels;
   const size_t widest_product =
-      std::max(ops::LinearWorkspaceBytes(rows, shape.hidden, c, storage),
-               ops::LinearWorkspaceBytes(rows, c, std::max(3 * c, shape.hidden), storage));
+      std::max(ops::LinearWorkspaceBytes(setup, rows, shape.hidden, c),
+               ops::LinearWorkspaceBytes(setup, rows, c, std::max(3 * c, shape.hidden)));
   const size_t attending =
-      std::max(floats(c), ops::AttentionWorkspaceBytes(attention, threads, rows, kv_tokens,
-                                                       shape.heads, shape.head_dim()));
+      std::max(values(c), ops::AttentionWorkspaceBytes(setup, rows, kv_tokens, shape.heads,
+                                                       shape.head_dim()));
   // attended + qkv, then either the attention's own or the MLP's temporaries
-  return floats(c) + floats(3 * c) + std::max(attending, floats(c) + floats(shape.hidden)) +
+  return values(c) + values(3 * c) + std::max(attending, values(c) + values(shape.hidden)) +
          widest_product;
 }
 

@@ -37,21 +37,24 @@ struct RotaryBlockWeights {
   BlockWeights block;
   NormWeights q_norm;  // [head_dim]
   NormWeights k_norm;  // [head_dim]
+  // Upper bound of |q k| / sqrt(head_dim): both are normalised, and rotation keeps lengths.
+  float score_bound = ops::kUnbounded;
 
   size_t bytes() const { return block.bytes() + q_norm.bytes() + k_norm.bytes(); }
 };
 
 // `prefix` is e.g. "aggregator.frame_blocks.3."; eps is that of norm1 and norm2.
 BlockWeights LoadBlock(const TensorSource& source, const std::string& prefix,
-                       const BlockShape& shape, float eps, DType storage);
+                       const BlockShape& shape, float eps, const ops::Setup& setup);
 RotaryBlockWeights LoadRotaryBlock(const TensorSource& source, const std::string& prefix,
-                                   const BlockShape& shape, float eps, DType storage);
+                                   const BlockShape& shape, float eps, const ops::Setup& setup);
 
 // What every block of a forward pass works with.
 struct BlockContext {
   ops::Context& ops;
   ops::Profile& profile;
   AttentionBackend attention;
+  DType activations = DType::kF32;  // of tensors between products
 };
 
 // All blocks change x [frames * tokens, channels] float32 in place.
@@ -74,8 +77,8 @@ void CameraBlock(const BlockContext& context, const BlockWeights& weights, KvCac
                  int block, const TensorView& x);
 
 // Temporary bytes of any of these for `rows` rows that attend to `kv_tokens` tokens at most.
-size_t BlockWorkspaceBytes(const BlockShape& shape, DType storage, AttentionBackend attention,
-                           int threads, int64_t rows, int64_t kv_tokens);
+size_t BlockWorkspaceBytes(const BlockShape& shape, const ops::Setup& setup, int64_t rows,
+                           int64_t kv_tokens);
 
 }  // namespace lingbot
 

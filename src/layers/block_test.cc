@@ -87,9 +87,10 @@ class PlainBlock {
 TEST(EncoderBlock, EqualsItsDefinitionWithLayerScaleUnfolded) {
   constexpr int64_t kFrames = 3, kTokens = 7;
   const HashedWeights source = BlockSource();
-  const BlockWeights weights = LoadBlock(source, kPrefix, kShape, 1e-5f, DType::kF32);
-  const size_t workspace = BlockWorkspaceBytes(kShape, DType::kF32, AttentionBackend::kReference, 2,
-                                               kFrames * kTokens, kTokens);
+  const BlockWeights weights = LoadBlock(source, kPrefix, kShape, 1e-5f, {});
+  const size_t workspace = BlockWorkspaceBytes(
+      kShape, {.attention = AttentionBackend::kReference, .threads = 2}, kFrames * kTokens,
+      kTokens);
   ops::Context context(2, workspace);
   ops::Profile profile;
   const Buffer x = RandomFloats({kFrames * kTokens, kChannels}, 1);
@@ -124,10 +125,33 @@ TEST(EncoderBlock, EqualsItsDefinitionWithLayerScaleUnfolded) {
 
 TEST(LoadRotaryBlock, NamesAMissingTensor) {
   const HashedWeights source = BlockSource();
-  EXPECT_NO_THROW(LoadRotaryBlock(source, kPrefix, kShape, 1e-5f, DType::kBF16));
-  EXPECT_THROW(LoadBlock(source, "aggregator.frame_blocks.1.", kShape, 1e-5f, DType::kF32), Error);
-  EXPECT_THROW(LoadBlock(source, kPrefix, {kChannels, 2, 3 * kChannels}, 1e-5f, DType::kF32),
-               Error);
+  EXPECT_NO_THROW(LoadRotaryBlock(source, kPrefix, kShape, 1e-5f, {.storage = DType::kBF16}));
+  EXPECT_THROW(LoadBlock(source, "aggregator.frame_blocks.1.", kShape, 1e-5f, {}), Error);
+  EXPECT_THROW(LoadBlock(source, kPrefix, {kChannels, 2, 3 * kChannels}, 1e-5f, {}), Error);
+}
+
+// No pair of normalised vectors gives a larger score than the bound; the largest possible comes
+// close.
+TEST(LoadRotaryBlock, BoundsItsScores) {
+  const HashedWeights source = BlockSource();
+  const RotaryBlockWeights weights = LoadRotaryBlock(source, kPrefix, kShape, 1e-5f, {});
+  const int64_t d = kShape.head_dim();
+  double most = 0.0;
+  for (int64_t only = 0; only < d; ++only) {
+    for (const double sign : {-1.0, 1.0}) {
+      double dot = 0.0;
+      for (int64_t i = 0; i < d; ++i) {
+        // The normalised vector with one large channel.
+        const double n = (i == only ? sign * static_cast<double>(d - 1) : -sign) /
+                         std::sqrt(static_cast<double>(d - 1));
+        dot += (n * weights.q_norm.gamma.data<float>()[i] + weights.q_norm.beta.data<float>()[i]) *
+               (n * weights.k_norm.gamma.data<float>()[i] + weights.k_norm.beta.data<float>()[i]);
+      }
+      most = std::max(most, std::abs(dot) / std::sqrt(static_cast<double>(d)));
+    }
+  }
+  EXPECT_LE(most, weights.score_bound);
+  EXPECT_GT(most, weights.score_bound / 4);
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
 #include "layers/position.h"
 
 #include <cmath>
+#include <utility>
 
 #include "base/check.h"
+#include "layers/loading.h"
 
 namespace lingbot {
 namespace {
@@ -20,7 +22,7 @@ void SetAngle(double angle, float* cos, float* sin) {
 
 }  // namespace
 
-FramePositions::FramePositions(const PatchGrid& grid, int64_t head_dim)
+FramePositions::FramePositions(const PatchGrid& grid, int64_t head_dim, const ops::Setup& setup)
     : cos_(DType::kF32, {grid.tokens(), head_dim / 2}),
       sin_(DType::kF32, {grid.tokens(), head_dim / 2}) {
   Check(head_dim % 4 == 0, ErrorCode::kInvalidArgument,
@@ -41,6 +43,8 @@ FramePositions::FramePositions(const PatchGrid& grid, int64_t head_dim)
                sin_.data<float>() + row + per_half + j);
     }
   }
+  cos_ = OnDevice(std::move(cos_), setup);
+  sin_ = OnDevice(std::move(sin_), setup);
 }
 
 ops::RotaryTable FramePositions::table() const {
@@ -56,7 +60,8 @@ double StreamFrequency(int64_t j, int64_t pairs) {
 
 }  // namespace
 
-StreamPositions::StreamPositions(const PatchGrid& grid, int64_t head_dim, int64_t max_frames)
+StreamPositions::StreamPositions(const PatchGrid& grid, int64_t head_dim, int64_t max_frames,
+                                 ops::Context& context)
     : grid_(grid), pairs_(head_dim / 2), time_pairs_(head_dim / 6) {
   const int64_t space_pairs = (pairs_ - time_pairs_) / 2;
   Check(head_dim % 2 == 0 && time_pairs_ > 0 && time_pairs_ + 2 * space_pairs == pairs_,
@@ -80,23 +85,31 @@ StreamPositions::StreamPositions(const PatchGrid& grid, int64_t head_dim, int64_
                sin + space_pairs + j);
     }
   }
+  angles_ = context.step_inputs().Allocate<float>(2 * max_frames * time_pairs_);
+  cos_ = OnDevice(std::move(cos_), context.setup());
+  sin_ = OnDevice(std::move(sin_), context.setup());
 }
 
-ops::RotaryTable StreamPositions::At(int64_t time, int64_t frames) {
-  const int64_t tokens = grid_.tokens();
-  for (int64_t j = 0; j < time_pairs_; ++j) {
-    const double frequency = StreamFrequency(j, time_pairs_);
-    for (int64_t frame = 0; frame < frames; ++frame) {
-      float cos, sin;
-      SetAngle(static_cast<double>(time + frame) * frequency, &cos, &sin);
-      for (int64_t t = frame * tokens; t < (frame + 1) * tokens; ++t) {
-        cos_.data<float>()[t * pairs_ + j] = cos;
-        sin_.data<float>()[t * pairs_ + j] = sin;
-      }
+size_t StreamPositions::StepInputBytes(int64_t head_dim, int64_t max_frames) {
+  return static_cast<size_t>(2 * max_frames * (head_dim / 6)) * sizeof(float) + kGpuAlignment;
+}
+
+void StreamPositions::SetTime(int64_t time, int64_t frames) {
+  for (int64_t frame = 0; frame < frames; ++frame) {
+    float* cos = angles_.host + 2 * frame * time_pairs_;
+    for (int64_t j = 0; j < time_pairs_; ++j) {
+      SetAngle(static_cast<double>(time + frame) * StreamFrequency(j, time_pairs_), cos + j,
+               cos + time_pairs_ + j);
     }
   }
-  return {ops::RotaryPairing::kAdjacent, cos_.view().Slice(0, 0, frames * tokens),
-          sin_.view().Slice(0, 0, frames * tokens)};
+}
+
+ops::RotaryTable StreamPositions::Table(ops::Context& context, int64_t frames) {
+  const int64_t rows = frames * grid_.tokens();
+  const ops::RotaryTable table{ops::RotaryPairing::kAdjacent, cos_.view().Slice(0, 0, rows),
+                               sin_.view().Slice(0, 0, rows)};
+  ops::SetTimeAngles(context, angles_.device, frames, time_pairs_, table);
+  return table;
 }
 
 }  // namespace lingbot

@@ -20,7 +20,7 @@ struct PatchGrid {
 // + 1, c + 1).
 class FramePositions {
  public:
-  FramePositions(const PatchGrid& grid, int64_t head_dim);
+  FramePositions(const PatchGrid& grid, int64_t head_dim, const ops::Setup& setup = {});
   ops::RotaryTable table() const;  // [tokens, head_dim/2]
 
  private:
@@ -33,17 +33,23 @@ class FramePositions {
 // 6 + c. Angles are computed in double for any time.
 class StreamPositions {
  public:
+  // In memory of the context's device; its step inputs must have room for StepInputBytes more.
   // Throws kInvalidArgument if head_dim cannot be split in three even parts by the rule above.
-  StreamPositions(const PatchGrid& grid, int64_t head_dim, int64_t max_frames);
+  StreamPositions(const PatchGrid& grid, int64_t head_dim, int64_t max_frames,
+                  ops::Context& context);
 
-  // Table of `frames` consecutive frames, the first at `time`: [frames * tokens, head_dim/2]. Valid
-  // until the next call.
-  ops::RotaryTable At(int64_t time, int64_t frames);
+  static size_t StepInputBytes(int64_t head_dim, int64_t max_frames);
+
+  // Sets the time of the next step's frames, the first at `time`; before UploadStepInputs.
+  void SetTime(int64_t time, int64_t frames);
+  // Table of the step's frames: [frames * tokens, head_dim/2]. Valid until the next call.
+  ops::RotaryTable Table(ops::Context& context, int64_t frames);
 
  private:
   PatchGrid grid_;
   int64_t pairs_;
   int64_t time_pairs_;
+  Mirrored<float> angles_;  // [max_frames, 2, time_pairs]: cosines, sines
   Buffer cos_;  // [max_frames * tokens, pairs]; the row and column part never changes
   Buffer sin_;
 };

@@ -22,9 +22,11 @@ TEST(FramePositions, TurnsHalvesByRowAndColumn) {
 }
 
 TEST(StreamPositions, SplitsChannelsOverTimeRowColumnForAnyTime) {
-  StreamPositions positions({3, 5, 6}, 64, 2);
+  ops::Context context({.threads = 1}, 0, StreamPositions::StepInputBytes(64, 2));
+  StreamPositions positions({3, 5, 6}, 64, 2, context);
   for (int64_t time : {int64_t{0}, int64_t{7}, int64_t{1023}, int64_t{1024}, int64_t{1000000}}) {
-    const auto table = positions.At(time, 2);
+    positions.SetTime(time, 2);
+    const auto table = positions.Table(context, 2);
     EXPECT_EQ(table.cos.shape(), (Shape{42, 32}));
     const TensorView sin = table.sin[21 + 6 + 2 * 5 + 3];  // second frame, patch (2, 3)
     EXPECT_NEAR(sin.data<float>()[3],
@@ -34,7 +36,7 @@ TEST(StreamPositions, SplitsChannelsOverTimeRowColumnForAnyTime) {
     EXPECT_NEAR(table.sin[4].data<float>()[10], std::sin(4.0), 1e-6);  // special 4 at row 4
     EXPECT_NEAR(table.sin[4].data<float>()[21], std::sin(4.0), 1e-6);
   }
-  EXPECT_THROW(StreamPositions({3, 5, 6}, 32, 1), Error);
+  EXPECT_THROW(StreamPositions({3, 5, 6}, 32, 1, context), Error);
 }
 
 }  // namespace

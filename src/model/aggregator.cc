@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ops/elementwise.h"
+
 namespace lingbot {
 namespace {
 
@@ -11,14 +13,25 @@ constexpr int64_t kRegisters = 4;
 // Copies `x` [rows, C] into columns [begin, begin + C) of `tap` [rows, 2C].
 void CopyColumns(const BlockContext& context, const TensorView& x, int64_t begin,
                  const TensorView& tap) {
-  const int64_t c = x.dim(1);
-  const float* source = x.data<float>();
-  float* target = tap.data<float>() + begin;
-  context.ops.team().ForRange(x.dim(0), 32, [&](int64_t first, int64_t last) {
-    for (int64_t row = first; row < last; ++row) {
-      std::copy_n(source + row * c, c, target + row * tap.stride(0));
-    }
-  });
+  ops::CopyRows(context.ops, x, tap.Slice(1, begin, begin + x.dim(1)));
+}
+
+// Camera, register and scale token have two variants each: camera and register one for the first
+// frame of a stream and one for the others, scale one for the scale frames and one for the others.
+Buffer ReadSpecialTokens(const TensorSource& source, int64_t c) {
+  const Buffer camera = source.Read("aggregator.camera_token", {1, 2, 1, c});
+  const Buffer registers = source.Read("aggregator.register_token", {1, 2, kRegisters, c});
+  const Buffer scale = source.Read("aggregator.scale_token", {1, 2, 1, c});
+  Buffer tokens(DType::kF32, {3, kSpecialTokens, c});
+  float* target = tokens.data<float>();
+  for (int kind = 0; kind < 3; ++kind) {
+    const int64_t later = kind == 0 ? 0 : 1;
+    const int64_t streaming = kind < 2 ? 0 : 1;
+    target = std::copy_n(camera.data<float>() + later * c, c, target);
+    target = std::copy_n(registers.data<float>() + later * kRegisters * c, kRegisters * c, target);
+    target = std::copy_n(scale.data<float>() + streaming * c, c, target);
+  }
+  return tokens;
 }
 
 void Observe(const Observer& observer, const char* name, int index, const TensorView& values) {
@@ -27,36 +40,30 @@ void Observe(const Observer& observer, const char* name, int index, const Tensor
 
 }  // namespace
 
-Aggregator::Aggregator(const TensorSource& source, const ModelConfig& config, DType storage)
+Aggregator::Aggregator(const TensorSource& source, const ModelConfig& config,
+                       const ops::Setup& setup)
     : channels_(config.embed_dim),
       head_dim_(config.embed_dim / config.num_heads),
       taps_(config.taps),
-      encoder_(source, config, storage),
-      camera_token_(source.Read("aggregator.camera_token", {1, 2, 1, channels_})),
-      register_token_(source.Read("aggregator.register_token", {1, 2, kRegisters, channels_})),
-      scale_token_(source.Read("aggregator.scale_token", {1, 2, 1, channels_})) {
+      encoder_(source, config, setup),
+      special_tokens_(OnDevice(ReadSpecialTokens(source, channels_), setup)) {
   for (int i = 0; i < config.depth; ++i) {
     const std::string number = std::to_string(i) + ".";
     frame_blocks_.push_back(LoadRotaryBlock(source, "aggregator.frame_blocks." + number,
-                                            TokenBlockShape(config), kEps, storage));
+                                            TokenBlockShape(config), kEps, setup));
     global_blocks_.push_back(LoadRotaryBlock(source, "aggregator.global_blocks." + number,
-                                             TokenBlockShape(config), kEps, storage));
+                                             TokenBlockShape(config), kEps, setup));
   }
 }
 
-FrameTables Aggregator::MakeTables(const PatchGrid& grid, int64_t max_frames) const {
-  return {grid, encoder_.PositionEmbedding(grid), FramePositions(grid, head_dim_),
-          StreamPositions(grid, head_dim_, max_frames)};
+FrameTables Aggregator::MakeTables(const PatchGrid& grid, int64_t max_frames,
+                                   ops::Context& context) const {
+  return {grid, encoder_.MakeTables(grid), FramePositions(grid, head_dim_, context.setup()),
+          StreamPositions(grid, head_dim_, max_frames, context)};
 }
 
-void Aggregator::WriteSpecialTokens(int64_t frame, int64_t scale_frames, float* target) const {
-  const int64_t c = channels_;
-  const int64_t later = frame == 0 ? 0 : 1;
-  const int64_t streaming = frame < scale_frames ? 0 : 1;
-  target = std::copy_n(camera_token_.data<float>() + later * c, c, target);
-  target =
-      std::copy_n(register_token_.data<float>() + later * kRegisters * c, kRegisters * c, target);
-  std::copy_n(scale_token_.data<float>() + streaming * c, c, target);
+size_t Aggregator::StepInputBytes(const ModelConfig& config, int64_t max_frames) {
+  return StreamPositions::StepInputBytes(config.embed_dim / config.num_heads, max_frames);
 }
 
 void Aggregator::Forward(const BlockContext& context, const TensorView& images, int64_t first_frame,
@@ -70,17 +77,19 @@ void Aggregator::Forward(const BlockContext& context, const TensorView& images, 
   {
     const Arena::Scope inner(arena);
     const TensorView patches = arena.Floats({frames * grid.patches(), channels_});
-    encoder_.Forward(context, images, tables.encoder_positions.view(), patches);
+    encoder_.Forward(context, images, tables.encoder, patches);
     Observe(observer, "patch_tokens", 0, patches);
     for (int64_t f = 0; f < frames; ++f) {
-      float* tokens = x.data<float>() + f * grid.tokens() * channels_;
-      WriteSpecialTokens(first_frame + f, scale_frames, tokens);
-      std::copy_n(patches.data<float>() + f * grid.patches() * channels_,
-                  grid.patches() * channels_, tokens + kSpecialTokens * channels_);
+      const int64_t frame = first_frame + f;
+      const int64_t kind = frame == 0 ? 0 : frame < scale_frames ? 1 : 2;
+      const TensorView tokens = x.Slice(0, f * grid.tokens(), (f + 1) * grid.tokens());
+      ops::CopyRows(context.ops, special_tokens_.view()[kind], tokens.Slice(0, 0, kSpecialTokens));
+      ops::CopyRows(context.ops, patches.Slice(0, f * grid.patches(), (f + 1) * grid.patches()),
+                    tokens.Slice(0, kSpecialTokens, grid.tokens()));
     }
   }
   const ops::RotaryTable in_frame = tables.frame_positions.table();
-  const ops::RotaryTable in_stream = tables.stream_positions.At(cache.time_index(), frames);
+  const ops::RotaryTable in_stream = tables.stream_positions.Table(context.ops, frames);
   for (size_t i = 0; i < frame_blocks_.size(); ++i) {
     const int block = static_cast<int>(i);
     const auto tap = std::find(taps_.begin(), taps_.end(), block);
@@ -93,22 +102,18 @@ void Aggregator::Forward(const BlockContext& context, const TensorView& images, 
   }
 }
 
-size_t Aggregator::WorkspaceBytes(const ModelConfig& config, DType storage, const PatchGrid& grid,
-                                  int64_t frames, int64_t kv_tokens, AttentionBackend attention,
-                                  int threads) {
+size_t Aggregator::WorkspaceBytes(const ModelConfig& config, const ops::Setup& setup,
+                                  const PatchGrid& grid, int64_t frames, int64_t kv_tokens) {
   const int64_t rows = frames * grid.tokens();
   const int64_t c = config.embed_dim;
-  const size_t encoding =
-      Arena::BytesFor(DType::kF32, frames * grid.patches() * c) +
-      ImageEncoder::WorkspaceBytes(config, storage, grid, frames, attention, threads);
+  const size_t encoding = Arena::BytesFor(DType::kF32, frames * grid.patches() * c) +
+                          ImageEncoder::WorkspaceBytes(config, setup, grid, frames);
   return Arena::BytesFor(DType::kF32, rows * c) +
-         std::max(encoding, BlockWorkspaceBytes(TokenBlockShape(config), storage, attention,
-                                                threads, rows, kv_tokens));
+         std::max(encoding, BlockWorkspaceBytes(TokenBlockShape(config), setup, rows, kv_tokens));
 }
 
 size_t Aggregator::bytes() const {
-  size_t total =
-      encoder_.bytes() + camera_token_.bytes() + register_token_.bytes() + scale_token_.bytes();
+  size_t total = encoder_.bytes() + special_tokens_.bytes();
   for (const auto& block : frame_blocks_) total += block.bytes();
   for (const auto& block : global_blocks_) total += block.bytes();
   return total;

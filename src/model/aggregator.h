@@ -19,7 +19,7 @@ using Observer = std::function<void(const char* name, int index, const TensorVie
 // Tables that depend on the frame size alone; one set per session.
 struct FrameTables {
   PatchGrid grid;
-  Buffer encoder_positions;  // [1 + patches, channels]
+  ImageEncoder::Tables encoder;
   FramePositions frame_positions;
   StreamPositions stream_positions;
 };
@@ -28,11 +28,18 @@ struct FrameTables {
 // and global blocks.
 class Aggregator {
  public:
-  Aggregator(const TensorSource& source, const ModelConfig& config, DType storage);
+  Aggregator(const TensorSource& source, const ModelConfig& config, const ops::Setup& setup);
 
-  FrameTables MakeTables(const PatchGrid& grid, int64_t max_frames) const;
+  // For steps of `max_frames` frames at most. Takes StepInputBytes of the context's step inputs.
+  FrameTables MakeTables(const PatchGrid& grid, int64_t max_frames, ops::Context& context) const;
+  static size_t StepInputBytes(const ModelConfig& config, int64_t max_frames);
 
-  // One step of the stream: images [frames, 3, H, W] in [0, 1], the first of them frame
+  // Sets what differs from step to step in `tables`, before UploadStepInputs: the frames' times.
+  static void PrepareStep(FrameTables& tables, int64_t time, int64_t frames) {
+    tables.stream_positions.SetTime(time, frames);
+  }
+
+  // One step of the stream, prepared by PrepareStep: images [frames, 3, H, W] in [0, 1], the first of them frame
   // `first_frame` of the stream (0-based, counting frames that were not stored). `cache` has an
   // open step of `frames` frames. taps[k] [frames * tokens, 2C] receives the outputs of the frame
   // and the global block of tap k side by side.
@@ -41,23 +48,19 @@ class Aggregator {
                const std::array<TensorView, 4>& taps, const Observer& observer) const;
 
   // For frames that see `kv_tokens` tokens at most.
-  static size_t WorkspaceBytes(const ModelConfig& config, DType storage, const PatchGrid& grid,
-                               int64_t frames, int64_t kv_tokens, AttentionBackend attention,
-                               int threads);
+  static size_t WorkspaceBytes(const ModelConfig& config, const ops::Setup& setup,
+                               const PatchGrid& grid, int64_t frames, int64_t kv_tokens);
   size_t bytes() const;
   int64_t channels() const { return channels_; }
 
  private:
-  void WriteSpecialTokens(int64_t frame, int64_t scale_frames, float* target) const;
-
   int64_t channels_;
   int64_t head_dim_;
   std::array<int, 4> taps_;
   ImageEncoder encoder_;
-  Buffer camera_token_;    // [2, channels]: variant 0 for the first frame of the stream, 1 for the
-                           // others
-  Buffer register_token_;  // [2, 4 * channels]: likewise
-  Buffer scale_token_;     // [2, channels]: variant 0 for the scale frames, 1 for the others
+  // [3, special tokens, channels]: those of the first frame of a stream, of the other scale frames,
+  // and of all frames after them.
+  Buffer special_tokens_;
   std::vector<RotaryBlockWeights> frame_blocks_;
   std::vector<RotaryBlockWeights> global_blocks_;
 };

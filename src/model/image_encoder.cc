@@ -1,6 +1,7 @@
 #include "model/image_encoder.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "ops/elementwise.h"
 #include "ops/layer_norm.h"
@@ -21,25 +22,29 @@ BlockShape TokenBlockShape(const ModelConfig& config) {
   return {config.embed_dim, config.num_heads, int64_t{config.mlp_ratio} * config.embed_dim};
 }
 
-ImageEncoder::ImageEncoder(const TensorSource& source, const ModelConfig& config, DType storage)
-    : patch_size_(config.patch_size), grid_side_(config.img_size / config.patch_size) {
+ImageEncoder::ImageEncoder(const TensorSource& source, const ModelConfig& config,
+                           const ops::Setup& setup)
+    : setup_(setup),
+      patch_size_(config.patch_size),
+      grid_side_(config.img_size / config.patch_size) {
   const std::string prefix = "aggregator.patch_embed.";
   const int64_t c = config.embed_dim;
   const int64_t pixels = int64_t{3} * patch_size_ * patch_size_;
   const Buffer kernel =
       source.Read(prefix + "patch_embed.proj.weight", {c, 3, patch_size_, patch_size_});
   const Buffer bias = source.Read(prefix + "patch_embed.proj.bias", {c});
-  patch_projection_ = ops::LinearWeights(FloatsOf(kernel), FloatsOf(bias), {}, c, pixels, storage);
+  patch_projection_ = ops::LinearWeights(FloatsOf(kernel), FloatsOf(bias), {}, c, pixels, setup);
   class_token_ = source.Read(prefix + "cls_token", {1, 1, c});
   registers_ = source.Read(prefix + "register_tokens", {1, kRegisters, c});
   position_table_ = source.Read(prefix + "pos_embed", {1, 1 + int64_t{grid_side_} * grid_side_, c});
   for (int i = 0; i < config.vit_depth; ++i) {
     blocks_.push_back(LoadBlock(source, prefix + "blocks." + std::to_string(i) + ".",
-                                TokenBlockShape(config), kEps, storage));
+                                TokenBlockShape(config), kEps, setup));
   }
-  norm_ = LoadNorm(source, prefix + "norm", c, kEps);
+  norm_ = LoadNorm(source, prefix + "norm", c, kEps, setup);
 }
 
+// [1 + patches, channels]; row 0 belongs to the class token.
 Buffer ImageEncoder::PositionEmbedding(const PatchGrid& grid) const {
   const int64_t c = position_table_.shape()[2];
   const TensorView table = position_table_.view()[0];
@@ -52,40 +57,49 @@ Buffer ImageEncoder::PositionEmbedding(const PatchGrid& grid) const {
   return positions;
 }
 
+ImageEncoder::Tables ImageEncoder::MakeTables(const PatchGrid& grid) const {
+  const int64_t c = position_table_.shape()[2];
+  const Buffer positions = PositionEmbedding(grid);
+  Buffer first(DType::kF32, {kExtras, c});
+  for (int64_t i = 0; i < c; ++i) {
+    first.data<float>()[i] = class_token_.data<float>()[i] + positions.data<float>()[i];
+  }
+  std::copy_n(registers_.data<float>(), kRegisters * c, first.data<float>() + c);
+  Buffer of_patches(DType::kF32, {grid.patches(), c});
+  std::copy_n(positions.data<float>() + c, grid.patches() * c, of_patches.data<float>());
+  return {OnDevice(std::move(first), setup_), OnDevice(std::move(of_patches), setup_)};
+}
+
 // x [frames * (kExtras + patches), channels]: class token, registers, patches; registers carry no
 // position.
 void ImageEncoder::Embed(const BlockContext& context, const TensorView& images,
-                         const TensorView& positions, const TensorView& x) const {
+                         const Tables& tables, const TensorView& x) const {
   const int64_t frames = images.dim(0);
-  const int64_t patches = positions.dim(0) - 1;
-  const int64_t c = x.dim(1);
+  const int64_t patches = tables.positions.shape()[0];
   Arena& arena = context.ops.arena();
   const Arena::Scope scope(arena);
-  const TensorView pixels = arena.Floats({patches, int64_t{3} * patch_size_ * patch_size_});
+  const TensorView pixels =
+      arena.Allocate(context.activations, {patches, int64_t{3} * patch_size_ * patch_size_});
   for (int64_t frame = 0; frame < frames; ++frame) {
     const TensorView tokens =
         x.Slice(0, frame * (kExtras + patches), (frame + 1) * (kExtras + patches));
-    float* first = tokens.data<float>();
-    for (int64_t i = 0; i < c; ++i) {
-      first[i] = class_token_.data<float>()[i] + positions.data<float>()[i];
-    }
-    std::copy_n(registers_.data<float>(), kRegisters * c, first + c);
+    ops::CopyRows(context.ops, tables.first_tokens.view(), tokens.Slice(0, 0, kExtras));
     ops::ExtractPatches(context.ops, images[frame], patch_size_, kMean, kDeviation, pixels);
     const TensorView embedded = tokens.Slice(0, kExtras, kExtras + patches);
     ops::Linear(context.ops, pixels, patch_projection_, ops::LinearEpilogue::kStore, embedded);
-    ops::AddRows(context.ops, positions.Slice(0, 1, 1 + patches), embedded);
+    ops::AddRows(context.ops, tables.positions.view(), embedded);
   }
 }
 
 void ImageEncoder::Forward(const BlockContext& context, const TensorView& images,
-                           const TensorView& positions, const TensorView& tokens) const {
+                           const Tables& tables, const TensorView& tokens) const {
   const ops::Profile::Scope stage(context.profile, ops::Stage::kTokens);
   const int64_t frames = images.dim(0);
-  const int64_t patches = positions.dim(0) - 1;
+  const int64_t patches = tables.positions.shape()[0];
   const int64_t per_frame = kExtras + patches;
   const Arena::Scope scope(context.ops.arena());
   const TensorView x = context.ops.arena().Floats({frames * per_frame, tokens.dim(1)});
-  Embed(context, images, positions, x);
+  Embed(context, images, tables, x);
   for (const BlockWeights& block : blocks_) EncoderBlock(context, block, frames, x);
   for (int64_t frame = 0; frame < frames; ++frame) {
     ops::LayerNorm(context.ops, x.Slice(0, frame * per_frame + kExtras, (frame + 1) * per_frame),
@@ -94,16 +108,16 @@ void ImageEncoder::Forward(const BlockContext& context, const TensorView& images
   }
 }
 
-size_t ImageEncoder::WorkspaceBytes(const ModelConfig& config, DType storage, const PatchGrid& grid,
-                                    int64_t frames, AttentionBackend attention, int threads) {
+size_t ImageEncoder::WorkspaceBytes(const ModelConfig& config, const ops::Setup& setup,
+                                    const PatchGrid& grid, int64_t frames) {
   const int64_t per_frame = kExtras + grid.patches();
   const int64_t pixels = int64_t{3} * config.patch_size * config.patch_size;
   const size_t embedding =
-      Arena::BytesFor(DType::kF32, grid.patches() * pixels) +
-      ops::LinearWorkspaceBytes(grid.patches(), pixels, config.embed_dim, storage);
+      Arena::BytesFor(setup.activations(), grid.patches() * pixels) +
+      ops::LinearWorkspaceBytes(setup, grid.patches(), pixels, config.embed_dim);
   return Arena::BytesFor(DType::kF32, frames * per_frame * config.embed_dim) +
-         std::max(embedding, BlockWorkspaceBytes(TokenBlockShape(config), storage, attention,
-                                                 threads, frames * per_frame, per_frame));
+         std::max(embedding, BlockWorkspaceBytes(TokenBlockShape(config), setup,
+                                                 frames * per_frame, per_frame));
 }
 
 size_t ImageEncoder::bytes() const {

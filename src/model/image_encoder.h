@@ -15,30 +15,37 @@ BlockShape TokenBlockShape(const ModelConfig& config);
 // DINOv2 vision transformer: image to normalised patch tokens.
 class ImageEncoder {
  public:
-  ImageEncoder(const TensorSource& source, const ModelConfig& config, DType storage);
+  ImageEncoder(const TensorSource& source, const ModelConfig& config, const ops::Setup& setup);
 
-  // Position embedding of a grid: [1 + patches, channels]; row 0 belongs to the class token.
-  Buffer PositionEmbedding(const PatchGrid& grid) const;
+  // What depends on the grid alone.
+  struct Tables {
+    Buffer first_tokens;  // [1 + registers, channels]: class token with its position, registers
+    Buffer positions;     // [patches, channels]
+  };
+  Tables MakeTables(const PatchGrid& grid) const;
 
-  // images [frames, 3, H, W] in [0, 1]; positions from PositionEmbedding; tokens
-  // [frames * patches, channels].
-  void Forward(const BlockContext& context, const TensorView& images, const TensorView& positions,
+  // images [frames, 3, H, W] in [0, 1]; tokens [frames * patches, channels].
+  void Forward(const BlockContext& context, const TensorView& images, const Tables& tables,
                const TensorView& tokens) const;
 
-  static size_t WorkspaceBytes(const ModelConfig& config, DType storage, const PatchGrid& grid,
-                               int64_t frames, AttentionBackend attention, int threads);
+  static size_t WorkspaceBytes(const ModelConfig& config, const ops::Setup& setup,
+                               const PatchGrid& grid, int64_t frames);
   size_t bytes() const;
 
  private:
-  void Embed(const BlockContext& context, const TensorView& images, const TensorView& positions,
+  Buffer PositionEmbedding(const PatchGrid& grid) const;
+  void Embed(const BlockContext& context, const TensorView& images, const Tables& tables,
              const TensorView& x) const;
+
+  ops::Setup setup_;
 
   int patch_size_;
   int grid_side_;
   ops::LinearWeights patch_projection_;  // kernel read as [channels, 3*patch*patch]
-  Buffer class_token_;                   // [channels]
-  Buffer registers_;                     // [4, channels]
-  Buffer position_table_;                // [1 + G*G, channels]
+  // On the CPU: they only go into Tables.
+  Buffer class_token_;     // [channels]
+  Buffer registers_;       // [4, channels]
+  Buffer position_table_;  // [1 + G*G, channels]
   std::vector<BlockWeights> blocks_;
   NormWeights norm_;
 };

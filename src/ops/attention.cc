@@ -6,6 +6,7 @@
 #include "ops/cpu/attention_tiled.h"
 #include "ops/cpu/reference/attention.h"
 #include "ops/cpu/state.h"
+#include "ops/cuda/backend.h"
 
 namespace lingbot::ops {
 namespace {
@@ -97,7 +98,7 @@ void Dispatch(Context& context, AttentionBackend backend, const AttentionProblem
       return GatheredAttention(context, problem);
     case AttentionBackend::kCpu:
       return TiledAttention(context, problem);
-    case AttentionBackend::kAuto:
+    default:
       break;
   }
   Fail(ErrorCode::kInternal, "attention: unknown back end {}", static_cast<int>(backend));
@@ -125,7 +126,10 @@ void DenseAttention(Context& context, AttentionBackend backend, const TensorView
 }
 
 void PagedAttention(Context& context, AttentionBackend backend, const TensorView& q,
-                    const PagedKvView& kv, const TensorView& out) {
+                    const PagedKvView& kv, float score_bound, const TensorView& out) {
+  if (context.setup().on_gpu()) {
+    return cuda::PagedAttention(context, backend, q, kv, score_bound, out);
+  }
   AttentionProblem problem = QueriesOf(q, out);
   CheckPages(kv);
   CheckKvType(kv.dtype);
@@ -137,22 +141,53 @@ void PagedAttention(Context& context, AttentionBackend backend, const TensorView
   Dispatch(context, backend, problem);
 }
 
-AttentionBackend ResolveAttentionBackend(AttentionBackend wanted) {
-  return wanted == AttentionBackend::kAuto ? AttentionBackend::kCpu : wanted;
+void FrameAttention(Context& context, AttentionBackend backend, int64_t frames, const TensorView& q,
+                    const TensorView& k, const TensorView& v, float score_bound,
+                    const TensorView& out) {
+  if (context.setup().on_gpu()) {
+    return cuda::FrameAttention(context, backend, frames, q, k, v, score_bound, out);
+  }
+  const int64_t tokens = q.dim(0) / frames;
+  for (int64_t frame = 0; frame < frames; ++frame) {
+    const auto rows = [&](const TensorView& all) {
+      return all.Slice(0, frame * tokens, (frame + 1) * tokens);
+    };
+    DenseAttention(context, backend, rows(q), rows(k), rows(v), rows(out));
+  }
 }
 
-const char* NameOf(AttentionBackend backend) {
-  switch (backend) {
+void EntryAttention(Context& context, AttentionBackend backend, const TensorView& q,
+                    const EntryKv& kv, const TensorView& out) {
+  if (context.setup().on_gpu()) return cuda::EntryAttention(context, q, kv, out);
+  DenseAttention(context, backend, q, kv.k, kv.v, out);
+}
+
+size_t PagedAttentionInputBytes(const Setup& setup, const PagedLimits& limits) {
+  return setup.on_gpu() ? cuda::PagedAttentionInputBytes(setup, limits) : 0;
+}
+
+void ReservePagedAttention(Context& context, AttentionBackend backend, const PagedLimits& limits) {
+  if (context.setup().on_gpu()) cuda::ReservePagedAttention(context, backend, limits);
+}
+
+uint64_t PlanPagedAttention(Context& context, AttentionBackend backend, const PagedStep& step) {
+  return context.setup().on_gpu() ? cuda::PlanPagedAttention(context, backend, step) : 0;
+}
+
+AttentionBackend ResolveAttentionBackend(AttentionBackend wanted, const Setup& setup) {
+  if (setup.on_gpu()) return cuda::ResolveAttentionBackend(wanted, setup);
+  switch (wanted) {
     case AttentionBackend::kAuto:
-      return "auto";
+      return AttentionBackend::kCpu;
     case AttentionBackend::kReference:
-      return "reference";
     case AttentionBackend::kCpu:
-      return "cpu";
     case AttentionBackend::kSdpa:
-      return "sdpa";
+      return wanted;
+    default:
+      break;
   }
-  return "unknown";
+  Fail(ErrorCode::kUnavailable,
+       "attention '{}' needs a GPU; on the CPU there are cpu, sdpa and reference", NameOf(wanted));
 }
 
 size_t AttentionWorkspaceBytes(AttentionBackend backend, int threads, int64_t tokens,
@@ -164,10 +199,18 @@ size_t AttentionWorkspaceBytes(AttentionBackend backend, int threads, int64_t to
       return GatheredAttentionBytes(tokens, kv_tokens, head_dim);
     case AttentionBackend::kCpu:
       return TiledAttentionBytes(threads, tokens, heads, head_dim);
-    case AttentionBackend::kAuto:
+    default:
       break;
   }
   Fail(ErrorCode::kInternal, "attention: unknown back end {}", static_cast<int>(backend));
+}
+
+size_t AttentionWorkspaceBytes(const Setup& setup, int64_t tokens, int64_t kv_tokens, int64_t heads,
+                               int64_t head_dim) {
+  if (setup.on_gpu()) {
+    return cuda::AttentionWorkspaceBytes(setup, tokens, kv_tokens, heads, head_dim);
+  }
+  return AttentionWorkspaceBytes(setup.attention, setup.threads, tokens, kv_tokens, heads, head_dim);
 }
 
 AttentionBackend LastAttentionBackend(Context& context) { return context.cpu().last_attention; }

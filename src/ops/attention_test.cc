@@ -202,7 +202,7 @@ TEST_P(AttentionTest, AddressesHugePools) {
     }
     Context context(2, AttentionWorkspaceBytes(backend(), 2, 6, 14, 2, 8));
     std::vector<float> out(expected.size());
-    PagedAttention(context, backend(), small.q(), view,
+    PagedAttention(context, backend(), small.q(), view, kUnbounded,
                    TensorView(out.data(), DType::kF32, {6, 2, 8}));
     EXPECT_EQ(out, expected);
   }
@@ -311,7 +311,7 @@ TEST_P(DenseAttentionTest, RejectsBrokenPageTables) {
   std::vector<float> out(40);
   const auto run = [&](const PagedKvView& view) {
     ExpectInternal([&] {
-      PagedAttention(context, GetParam(), scene.q(), view,
+      PagedAttention(context, GetParam(), scene.q(), view, kUnbounded,
                      TensorView(out.data(), DType::kF32, {5, 1, 8}));
     });
   };
@@ -347,7 +347,7 @@ TEST(AttentionBackends, NoTokensIsNoWork) {
     Context context(2, AttentionWorkspaceBytes(backend, 2, 0, 14, 1, 8));
     float nothing;
     const TensorView empty(&nothing, DType::kF32, {0, 1, 8});
-    PagedAttention(context, backend, empty, scene.view(), empty);
+    PagedAttention(context, backend, empty, scene.view(), kUnbounded, empty);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "ops/cpu/conv.h"
+#include "ops/cuda/backend.h"
 
 namespace lingbot::ops {
 
@@ -25,6 +26,9 @@ void Conv2d(Context& context, const TensorView& x, const ConvWeights& weights,
                     y.dim(1) == weights.OutputSize(x.dim(1));
   Check(fits, ErrorCode::kInternal, "Conv2d: x {} and y {} do not fit {} to {} channels", x.shape(),
         y.shape(), weights.in(), weights.out());
+  Check(weights.packed().device == context.setup().device, ErrorCode::kInternal,
+        "Conv2d: the weights are on another device than the context");
+  if (context.setup().on_gpu()) return cuda::Conv2d(context, x, weights.packed(), epilogue, y);
   cpu::Conv2d(context, {x.data<float>(), x.dim(0), x.dim(1)}, weights.packed(), epilogue,
               {y.data<float>(), y.dim(0), y.dim(1)});
 }

@@ -25,13 +25,13 @@ TEST_P(ConvTest, AgreesWithPlainLoops) {
   const Buffer x = RandomFloats({c.rows, c.columns, c.in}, 1);
   const Buffer weight = RandomFloats({c.out, c.in, c.size, c.size}, 2);
   const Buffer bias = RandomFloats({c.out}, 3);
-  const ConvWeights packed(Values(weight), Values(bias), c.out, c.in, c.size, c.stride);
+  const ConvWeights packed(Values(weight), Values(bias), c.out, c.in, c.size, c.stride, {});
   const Shape out = {packed.OutputSize(c.rows), packed.OutputSize(c.columns), c.out};
   const Buffer y = RandomFloats(out, 4);
   const Buffer expected = RandomFloats(out, 4);
   reference::Conv2d(x.view(), weight.view(), bias.data<float>(), c.stride, epilogue,
                     expected.view());
-  Context context(2, Conv2dWorkspaceBytes(c.rows, c.columns, c.in, c.out, c.size, c.stride));
+  Context context(2, Conv2dWorkspaceBytes({}, c.rows, c.columns, c.in, c.out, c.size, c.stride));
   Conv2d(context, x.view(), packed, epilogue, y.view());
   EXPECT_LT(RelativeL2(y.view(), expected.view()), 2e-6);
 }
@@ -47,7 +47,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Conv2d, RejectsMisfits) {
   const Buffer x = RandomFloats({4, 4, 8}, 1);
   const Buffer weight = RandomFloats({8, 8, 3, 3}, 2);
-  const ConvWeights packed(Values(weight), {}, 8, 8, 3, 2);
+  const ConvWeights packed(Values(weight), {}, 8, 8, 3, 2, {});
   Context context(1, 1 << 20);
   const Buffer wrong(DType::kF32, {4, 4, 8});
   EXPECT_THROW(Conv2d(context, x.view(), packed, ConvEpilogue::kStore, wrong.view()), Error);

@@ -83,14 +83,59 @@ TEST(Elementwise, DepthToSpaceInterleavesKernelPositions) {
   }
 }
 
-TEST(Elementwise, DepthActivation) {
-  const Buffer x = RandomFloats({9, 2}, 1);
+TEST(Elementwise, PredictDepthIsAProductAndItsActivation) {
+  const Buffer x = RandomFloats({9, 8}, 1);
+  const Buffer weight = RandomFloats({2, 8}, 2);
+  const Buffer bias = RandomFloats({2}, 3);
+  const LinearWeights weights({weight.data<float>(), 16}, {bias.data<float>(), 2}, {}, 2, 8, {});
   const Buffer depth(DType::kF32, {9});
   const Buffer confidence(DType::kF32, {9});
+  Context context(1, PredictDepthWorkspaceBytes({}, 9));
+  PredictDepth(context, x.view(), weights, depth.view(), confidence.view());
+  for (int pixel = 0; pixel < 9; ++pixel) {
+    double logits[2];
+    for (int c = 0; c < 2; ++c) {
+      logits[c] = bias.data<float>()[c];
+      for (int i = 0; i < 8; ++i) {
+        logits[c] += double{x.data<float>()[pixel * 8 + i]} * weight.data<float>()[c * 8 + i];
+      }
+    }
+    EXPECT_NEAR(depth.data<float>()[pixel] / std::exp(logits[0]), 1, 1e-5);
+    EXPECT_NEAR(confidence.data<float>()[pixel] / (1 + std::exp(logits[1])), 1, 1e-5);
+  }
+}
+
+TEST(Elementwise, CopyRowsTakesStridesAndRepeatsOneRow) {
+  const Buffer x = RandomFloats({4, 6}, 1);
+  const Buffer y = RandomFloats({4, 10}, 2);
+  const float before = y.data<float>()[2];
+  Context context(2, 0);
+  CopyRows(context, x.view(), y.view().Slice(1, 3, 9));
+  EXPECT_EQ(y.view()[3].data<float>()[8], x.view()[3].data<float>()[5]);
+  EXPECT_EQ(y.data<float>()[2], before);
+  CopyRows(context, x.view().Slice(0, 1, 2), y.view().Slice(1, 3, 9));
+  EXPECT_EQ(y.view()[3].data<float>()[4], x.view()[1].data<float>()[1]);
+  EXPECT_THROW(CopyRows(context, x.view().Slice(0, 0, 3), y.view().Slice(1, 3, 9)), Error);
+}
+
+TEST(Elementwise, PoseFollowsItsFormulas) {
+  const Buffer modulation = RandomFloats({2, 15}, 1);
+  const Buffer plain = RandomFloats({2, 5}, 2);
+  const Buffer normed = RandomFloats({2, 5}, 3);
+  const Buffer x(DType::kF32, {2, 5});
   Context context(1, 0);
-  DepthActivation(context, x.view(), depth.view(), confidence.view());
-  EXPECT_NEAR(depth.data<float>()[4], std::exp(x.view()[4].data<float>()[0]), 1e-6);
-  EXPECT_NEAR(confidence.data<float>()[4], 1 + std::exp(x.view()[4].data<float>()[1]), 1e-6);
+  Modulate(context, modulation.view(), plain.view(), normed.view(), x.view());
+  const float* m = modulation.view()[1].data<float>();
+  EXPECT_NEAR(x.view()[1].data<float>()[2],
+              m[12] * (plain.view()[1].data<float>()[2] * (1 + m[7]) + m[2]) +
+                  normed.view()[1].data<float>()[2],
+              1e-6);
+  const Buffer raw = RandomFloats({2, 9}, 4);
+  raw.data<float>()[0] = raw.data<float>()[7] = -1.0f;
+  const Buffer poses(DType::kF32, {2, 9});
+  ActivatePose(context, raw.view(), poses.view());
+  EXPECT_EQ(poses.data<float>()[0], -1.0f);
+  EXPECT_EQ(poses.data<float>()[7], 0.0f);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "ops/cpu/layer_norm.h"
+#include "ops/cuda/backend.h"
 
 namespace lingbot::ops {
 
@@ -12,6 +13,7 @@ void LayerNorm(Context& context, const TensorView& x, const TensorView& gamma,
                     beta.shape() == gamma.shape() && gamma.contiguous() && beta.contiguous();
   Check(fits, ErrorCode::kInternal, "LayerNorm: x {}, y {}, gamma {}, beta {} do not fit",
         x.shape(), y.shape(), gamma.shape(), beta.shape());
+  if (context.setup().on_gpu()) return cuda::LayerNorm(context, x, gamma, beta, eps, y);
   const float* source = x.data<float>();
   float* target = y.data<float>();
   const float* scale = gamma.data<float>();

@@ -22,11 +22,11 @@ class LinearWeights {
  public:
   LinearWeights();
   // weight [out, in] and bias [out] in float32; an empty bias is zero. `out_scale` [out]
-  // (LayerScale), if not empty, is folded into both. `storage` is kF32 or kBF16: bf16 halves the
-  // memory, and is multiplied natively where the processor can; elsewhere it is widened panel by
-  // panel just before the product.
+  // (LayerScale), if not empty, is folded into both. setup.storage is kF32 or kBF16 (on a GPU also
+  // kF16): bf16 halves the memory, and is multiplied natively where the processor can; elsewhere it
+  // is widened panel by panel just before the product.
   LinearWeights(std::span<const float> weight, std::span<const float> bias,
-                std::span<const float> out_scale, int64_t out, int64_t in, DType storage);
+                std::span<const float> out_scale, int64_t out, int64_t in, const Setup& setup);
   ~LinearWeights();
   LinearWeights(LinearWeights&&) noexcept;
   LinearWeights& operator=(LinearWeights&&) noexcept;
@@ -42,12 +42,13 @@ class LinearWeights {
   std::unique_ptr<Packed> packed_;
 };
 
-// x [rows, in] float32 and y [rows, out] float32, both with contiguous channels and any row stride.
+// x [rows, in] and y [rows, out], both with contiguous channels and any row stride. On the CPU both
+// are float32; on a GPU x has the type of the weights and y that type or float32.
 void Linear(Context& context, const TensorView& x, const LinearWeights& weights,
             LinearEpilogue epilogue, const TensorView& y);
 
 // Temporary bytes of one call.
-size_t LinearWorkspaceBytes(int64_t rows, int64_t in, int64_t out, DType storage);
+size_t LinearWorkspaceBytes(const Setup& setup, int64_t rows, int64_t in, int64_t out);
 
 // Whether bfloat16 products run natively on this processor.
 bool HasNativeBFloat16();

@@ -30,8 +30,8 @@ TEST_P(LinearTest, AgreesWithPlainLoops) {
   const Buffer expected = RandomFloats({size.rows, size.out}, 4);
   reference::Linear(x.view(), weight.view(), bias.data<float>(), epilogue, expected.view());
 
-  const LinearWeights packed(Values(weight), Values(bias), {}, size.out, size.in, storage);
-  Context context(2, LinearWorkspaceBytes(size.rows, size.in, size.out, storage));
+  const LinearWeights packed(Values(weight), Values(bias), {}, size.out, size.in, {.storage = storage});
+  Context context(2, LinearWorkspaceBytes({.storage = storage}, size.rows, size.in, size.out));
   Linear(context, x.view(), packed, epilogue, y.view());
   const double tolerance = storage == DType::kF32 ? 2e-6 : 1e-2;
   EXPECT_LT(RelativeL2(y.view(), expected.view()), tolerance);
@@ -56,7 +56,7 @@ TEST(Linear, FoldsTheOutputScaleIntoWeightAndBias) {
                     expected.view());
   for (int64_t i = 0; i < 6 * 24; ++i) expected.data<float>()[i] *= scale.data<float>()[i % 24];
 
-  const LinearWeights packed(Values(weight), Values(bias), Values(scale), 24, 32, DType::kF32);
+  const LinearWeights packed(Values(weight), Values(bias), Values(scale), 24, 32, {});
   const Buffer y(DType::kF32, {6, 24});
   Context context(1, 0);
   Linear(context, x.view(), packed, LinearEpilogue::kStore, y.view());
@@ -67,7 +67,7 @@ TEST(Linear, HonoursRowStrides) {
   const Buffer wide_x = RandomFloats({5, 40}, 1);
   const Buffer wide_y = RandomFloats({5, 50}, 2);
   const Buffer weight = RandomFloats({16, 24}, 3);
-  const LinearWeights packed(Values(weight), {}, {}, 16, 24, DType::kF32);
+  const LinearWeights packed(Values(weight), {}, {}, 16, 24, {});
   Context context(2, 0);
   const TensorView x = wide_x.view().Slice(1, 8, 32);
   const TensorView y = wide_y.view().Slice(1, 10, 26);
@@ -86,8 +86,8 @@ TEST(Linear, HonoursRowStrides) {
 TEST(Linear, IsDeterministicAndRejectsMisfits) {
   const Buffer x = RandomFloats({33, 64}, 1);
   const Buffer weight = RandomFloats({64, 64}, 2);
-  const LinearWeights packed(Values(weight), {}, {}, 64, 64, DType::kBF16);
-  Context context(2, LinearWorkspaceBytes(33, 64, 64, DType::kBF16));
+  const LinearWeights packed(Values(weight), {}, {}, 64, 64, {.storage = DType::kBF16});
+  Context context(2, LinearWorkspaceBytes({.storage = DType::kBF16}, 33, 64, 64));
   const Buffer first(DType::kF32, {33, 64});
   const Buffer second(DType::kF32, {33, 64});
   Linear(context, x.view(), packed, LinearEpilogue::kStore, first.view());

@@ -4,6 +4,8 @@
 #include <array>
 #include <chrono>
 
+#include "ops/context.h"
+
 namespace lingbot::ops {
 
 // Parts of a step whose time is reported.
@@ -11,10 +13,18 @@ enum class Stage { kTokens, kFrameBlocks, kGlobalAttention, kGlobalOther, kCamer
 inline constexpr int kStages = 6;
 
 // Milliseconds per stage. Stages nest: time spent in an inner stage does not count for the outer
-// one.
+// one. On a GPU, whose work runs later than its launch, stages are marked between launches and read
+// after the step; that costs a little and is done only if asked for.
 class Profile {
  public:
+  Profile() = default;
+  Profile(Context& context, bool on_gpu_too)
+      : gpu_(context.setup().on_gpu() ? &context : nullptr),
+        enabled_(gpu_ == nullptr || on_gpu_too) {}
+
   void Clear() { milliseconds_.fill(0.0); }
+  // After Synchronize: reads the marks of a GPU.
+  void Collect();
   double milliseconds(Stage stage) const { return milliseconds_[static_cast<int>(stage)]; }
 
   class Scope {
@@ -36,6 +46,12 @@ class Profile {
   static constexpr int kNone = -1;
 
   void Switch(int stage) {
+    if (!enabled_) return;
+    if (gpu_ != nullptr) {
+      MarkOnGpu(stage);
+      current_ = stage;
+      return;
+    }
     const Clock::time_point now = Clock::now();
     if (current_ != kNone) {
       milliseconds_[current_] += std::chrono::duration<double, std::milli>(now - since_).count();
@@ -44,6 +60,10 @@ class Profile {
     since_ = now;
   }
 
+  void MarkOnGpu(int stage);
+
+  Context* gpu_ = nullptr;
+  bool enabled_ = true;
   std::array<double, kStages> milliseconds_{};
   int current_ = kNone;
   Clock::time_point since_;

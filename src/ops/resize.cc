@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "ops/cpu/resize.h"
+#include "ops/cuda/backend.h"
 
 namespace lingbot::ops {
 namespace {
@@ -16,6 +17,7 @@ void CheckImages(const char* name, const TensorView& x, const TensorView& y) {
 
 void ResizeBilinear(Context& context, const TensorView& x, const TensorView& y) {
   CheckImages("ResizeBilinear", x, y);
+  if (context.setup().on_gpu()) return cuda::ResizeBilinear(context, x, y);
   cpu::ResizeBilinear(context, x, y);
 }
 

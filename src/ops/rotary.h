@@ -2,6 +2,7 @@
 #define LINGBOT_OPS_ROTARY_H_
 
 #include "ops/context.h"
+#include "ops/kv_store.h"
 #include "tensor/buffer.h"
 
 namespace lingbot::ops {
@@ -21,12 +22,35 @@ struct RotaryTable {
   TensorView sin;
 };
 
-// Layer normalisation of every head of every token, then rotation: a pair (a, b) at angle t becomes
-// (a cos t - b sin t, b cos t + a sin t). In place on x [tokens, heads, head_dim] float32, channels
-// contiguous. gamma and beta [head_dim]. Token t uses row t mod table rows, so that one table
-// serves several frames.
-void NormRotate(Context& context, const TensorView& x, const TensorView& gamma,
-                const TensorView& beta, float eps, const RotaryTable& table);
+// Learned layer normalisation of a head's channels.
+struct HeadNorm {
+  TensorView gamma;  // [head_dim] float32
+  TensorView beta;   // [head_dim] float32
+  float eps = 0.0f;
+};
+
+// Queries, keys and values of all rows of one product, each [rows, heads, head_dim], channels
+// contiguous, in the type of the device's activations.
+struct Qkv {
+  TensorView q, k, v;
+};
+
+// Layer normalisation of every head of every row of q and k, then rotation: a pair (a, b) at angle t
+// becomes (a cos t - b sin t, b cos t + a sin t). In place. Row r uses row r mod table rows, so that
+// one table serves several frames.
+void NormRotate(Context& context, const Qkv& qkv, const HeadNorm& q_norm, const HeadNorm& k_norm,
+                const RotaryTable& table);
+
+// The same, but k and v go to the cache: q in place, k normalised and rotated and v as it is to
+// `destination`. What k holds afterwards is undefined.
+void NormRotateStore(Context& context, const Qkv& qkv, const HeadNorm& q_norm,
+                     const HeadNorm& k_norm, const RotaryTable& table,
+                     const KvDestination& destination);
+
+// Writes the angles of time into the first `pairs` columns of a table of `frames` frames: cosines
+// and sines of frame f are angles[2 * pairs * f ..], cosines first; in memory of the device.
+void SetTimeAngles(Context& context, const float* angles, int64_t frames, int64_t pairs,
+                   const RotaryTable& table);
 
 }  // namespace lingbot::ops
 

@@ -19,7 +19,7 @@ class RotaryTest : public testing::TestWithParam<RotaryPairing> {};
 TEST_P(RotaryTest, NormalisesThenRotatesThePairsOfTheDefinition) {
   constexpr int64_t kTokens = 10, kRows = 5, kHeads = 3, kDim = 16;
   const Buffer qkv =
-      RandomFloats({kTokens, 2, kHeads, kDim}, 1);  // x is a slice: strides are honoured
+      RandomFloats({kTokens, 4, kHeads, kDim}, 1);  // x is a slice: strides are honoured
   const Buffer gamma = RandomFloats({kDim}, 2);
   const Buffer beta = RandomFloats({kDim}, 3);
   const Buffer cos(DType::kF32, {kRows, kDim / 2});
@@ -31,8 +31,11 @@ TEST_P(RotaryTest, NormalisesThenRotatesThePairsOfTheDefinition) {
     }
   }
   const TensorView all = qkv.view();
-  const TensorView x(all.Slice(1, 1, 2).raw(), DType::kF32, {kTokens, kHeads, kDim},
-                     {all.stride(0), all.stride(2), 1});
+  const auto part = [&](int64_t index) {
+    return TensorView(all.Slice(1, index, index + 1).raw(), DType::kF32, {kTokens, kHeads, kDim},
+                      {all.stride(0), all.stride(2), 1});
+  };
+  const TensorView x = part(1);
 
   Context context(2, 0);
   const Buffer expected(DType::kF32, {kTokens, kHeads, kDim});
@@ -56,12 +59,14 @@ TEST_P(RotaryTest, NormalisesThenRotatesThePairsOfTheDefinition) {
     }
   }
   const float untouched = all[3][0][0].data<float>()[0];
-  NormRotate(context, x, gamma.view(), beta.view(), 1e-5f, {GetParam(), cos.view(), sin.view()});
+  const HeadNorm norm{gamma.view(), beta.view(), 1e-5f};
+  const HeadNorm plain{beta.view(), gamma.view(), 1e-5f};
+  NormRotate(context, {x, part(2), part(3)}, norm, plain, {GetParam(), cos.view(), sin.view()});
   for (int64_t t = 0; t < kTokens; ++t) {
     EXPECT_LT(RelativeL2(x[t], expected.view()[t]), 1e-6);
   }
   EXPECT_EQ(all[3][0][0].data<float>()[0], untouched);
-  EXPECT_THROW(NormRotate(context, x, gamma.view(), beta.view(), 1e-5f,
+  EXPECT_THROW(NormRotate(context, {x, part(2), part(3)}, norm, norm,
                           {GetParam(), cos.view().Slice(1, 0, 4), sin.view()}),
                Error);
 }

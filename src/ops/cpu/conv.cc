@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "ops/cpu/state.h"
+#include "ops/cuda/backend.h"
 
 namespace lingbot::ops {
 namespace {
@@ -53,7 +54,7 @@ ConvWeights::ConvWeights(ConvWeights&&) noexcept = default;
 ConvWeights& ConvWeights::operator=(ConvWeights&&) noexcept = default;
 
 ConvWeights::ConvWeights(std::span<const float> weight, std::span<const float> bias, int64_t out,
-                         int64_t in, int size, int stride)
+                         int64_t in, int size, int stride, const Setup& setup)
     : ConvWeights() {
   Check(static_cast<int64_t>(weight.size()) == out * in * size * size &&
             (bias.empty() || static_cast<int64_t>(bias.size()) == out),
@@ -66,6 +67,12 @@ ConvWeights::ConvWeights(std::span<const float> weight, std::span<const float> b
   packed_->bias = Buffer(DType::kF32, {out});
   std::fill_n(packed_->bias.data<float>(), out, 0.0f);
   std::copy(bias.begin(), bias.end(), packed_->bias.data<float>());
+  packed_->storage = setup.storage;
+  packed_->device = setup.device;
+  if (setup.on_gpu()) {
+    cuda::PackConv(weight, *packed_);
+    return;
+  }
 
   const memory::desc preferred = PreferredWeights(out, in, size, stride);
   packed_->weight = Buffer(DType::kU8, {static_cast<int64_t>(preferred.get_size())});
@@ -77,8 +84,9 @@ ConvWeights::ConvWeights(std::span<const float> weight, std::span<const float> b
   stream.wait();
 }
 
-size_t Conv2dWorkspaceBytes(int64_t rows, int64_t columns, int64_t in, int64_t out, int size,
+size_t Conv2dWorkspaceBytes(const Setup& setup, int64_t rows, int64_t columns, int64_t in, int64_t out, int size,
                             int stride) {
+  if (setup.on_gpu()) return 0;
   // Blocked layouts round channels up to a multiple of at most 16.
   const auto padded = [](int64_t channels) { return (channels + 15) / 16 * 16; };
   const int64_t out_pixels =

@@ -5,12 +5,14 @@
 
 namespace lingbot::ops {
 
-// The kernel is in the matrix library's own order.
+// The kernel is in the matrix library's own order; on a GPU [out, size, size, in] in its memory.
 struct ConvWeights::Packed {
   int64_t in = 0;
   int64_t out = 0;
   int size = 0;
   int stride = 1;
+  DType storage = DType::kF32;
+  Device device = Device::kCpu;
   Buffer weight;
   Buffer bias;  // [out] f32
 };

@@ -111,4 +111,27 @@ void DepthActivation(Context& context, const TensorView& x, float* depth, float*
   });
 }
 
+void Modulate(const TensorView& modulation, const TensorView& plain, const TensorView& normed,
+              const TensorView& x) {
+  const int64_t c = x.dim(1);
+  for (int64_t row = 0; row < x.dim(0); ++row) {
+    const float* shift = modulation.data<float>() + row * 3 * c;
+    const float* scale = shift + c;
+    const float* gate = scale + c;
+    const float* p = plain.data<float>() + row * c;
+    const float* t = normed.data<float>() + row * c;
+    float* out = x.data<float>() + row * c;
+    for (int64_t i = 0; i < c; ++i) out[i] = gate[i] * (p[i] * (1.0f + scale[i]) + shift[i]) + t[i];
+  }
+}
+
+void ActivatePose(const TensorView& raw, const TensorView& poses) {
+  const int64_t size = raw.dim(1);
+  for (int64_t i = 0; i < raw.elements(); ++i) {
+    const float value = raw.data<float>()[i];
+    const bool angle = i % size >= size - 2;
+    poses.data<float>()[i] = angle && value < 0.0f ? 0.0f : value;
+  }
+}
+
 }  // namespace lingbot::ops::cpu

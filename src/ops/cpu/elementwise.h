@@ -16,6 +16,10 @@ void ExtractPatches(Context& context, const TensorView& image, int patch, const 
 void DepthToSpace(Context& context, const TensorView& x, int size, const TensorView& y);
 void DepthActivation(Context& context, const TensorView& x, float* depth, float* confidence);
 
+void Modulate(const TensorView& modulation, const TensorView& plain, const TensorView& normed,
+              const TensorView& x);
+void ActivatePose(const TensorView& raw, const TensorView& poses);
+
 }  // namespace lingbot::ops::cpu
 
 #endif  // LINGBOT_OPS_CPU_ELEMENTWISE_H_

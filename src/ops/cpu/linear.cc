@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "ops/cpu/convert.h"
 #include "ops/cpu/state.h"
+#include "ops/cuda/backend.h"
 
 namespace lingbot::ops {
 namespace {
@@ -90,7 +91,7 @@ LinearWeights& LinearWeights::operator=(LinearWeights&&) noexcept = default;
 
 LinearWeights::LinearWeights(std::span<const float> weight, std::span<const float> bias,
                              std::span<const float> out_scale, int64_t out, int64_t in,
-                             DType storage)
+                             const Setup& setup)
     : LinearWeights() {
   const auto is_length = [](std::span<const float> values, int64_t length) {
     return static_cast<int64_t>(values.size()) == length;
@@ -101,12 +102,18 @@ LinearWeights::LinearWeights(std::span<const float> weight, std::span<const floa
         weight.size(), bias.size(), out_scale.size(), out, in);
   packed_->in = in;
   packed_->out = out;
-  packed_->storage = storage;
+  packed_->storage = setup.storage;
+  packed_->device = setup.device;
   packed_->bias = Buffer(DType::kF32, {out});
   float* folded_bias = packed_->bias.data<float>();
   for (int64_t o = 0; o < out; ++o) {
     folded_bias[o] = (bias.empty() ? 0.0f : bias[o]) * (out_scale.empty() ? 1.0f : out_scale[o]);
   }
+  if (setup.on_gpu()) {
+    cuda::PackLinear(weight, out_scale, *packed_);
+    return;
+  }
+  const DType storage = setup.storage;
   if (out_scale.empty()) {
     packed_->weight = ToStorage(weight, storage);
   } else {
@@ -124,9 +131,9 @@ int64_t LinearWeights::in() const { return packed_->in; }
 int64_t LinearWeights::out() const { return packed_->out; }
 size_t LinearWeights::bytes() const { return packed_->weight.bytes() + packed_->bias.bytes(); }
 
-size_t LinearWorkspaceBytes(int64_t rows, int64_t in, int64_t out, DType storage) {
-  if (storage == DType::kF32) return 0;
-  if (Widens(storage)) return Arena::BytesFor(DType::kF32, PanelColumns(in, out) * in);
+size_t LinearWorkspaceBytes(const Setup& setup, int64_t rows, int64_t in, int64_t out) {
+  if (setup.on_gpu() || setup.storage == DType::kF32) return 0;
+  if (Widens(setup.storage)) return Arena::BytesFor(DType::kF32, PanelColumns(in, out) * in);
   return Arena::BytesFor(DType::kBF16, rows * in);
 }
 

@@ -5,11 +5,13 @@
 
 namespace lingbot::ops {
 
-// Row-major [out, in], or an opaque layout that the matrix library chose for it.
+// Row-major [out, in], or an opaque layout that the CPU's matrix library chose for it. On a GPU
+// weight and bias are in its memory.
 struct LinearWeights::Packed {
   int64_t in = 0;
   int64_t out = 0;
   DType storage = DType::kF32;
+  Device device = Device::kCpu;
   bool opaque = false;  // `weight` is in the library's own order, held as bytes
   Buffer weight;
   Buffer bias;  // [out] f32

@@ -36,6 +36,8 @@ void RotateHalves(float* x, int64_t pairs, const float* cos, const float* sin) {
 void NormRotate(Context& context, const TensorView& x, const HeadNorm& norm,
                 const RotaryTable& table) {
   float* data = x.data<float>();
+  const float* gamma = norm.gamma.data<float>();
+  const float* beta = norm.beta.data<float>();
   const float* cos = table.cos.data<float>();
   const float* sin = table.sin.data<float>();
   const int64_t head_dim = x.dim(2);
@@ -46,7 +48,7 @@ void NormRotate(Context& context, const TensorView& x, const HeadNorm& norm,
       const int64_t row = token % table.cos.dim(0) * pairs;
       for (int64_t head = 0; head < x.dim(1); ++head) {
         float* values = data + token * x.stride(0) + head * x.stride(1);
-        NormalizeRow(values, head_dim, norm.gamma, norm.beta, norm.eps, values);
+        NormalizeRow(values, head_dim, gamma, beta, norm.eps, values);
         if (adjacent) {
           RotateAdjacent(values, pairs, cos + row, sin + row);
         } else {

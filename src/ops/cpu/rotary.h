@@ -5,12 +5,6 @@
 
 namespace lingbot::ops::cpu {
 
-struct HeadNorm {
-  const float* gamma;
-  const float* beta;
-  float eps;
-};
-
 void NormRotate(Context& context, const TensorView& x, const HeadNorm& norm,
                 const RotaryTable& table);
 

@@ -1,0 +1,13 @@
+#include "ops/profile.h"
+
+#include "ops/cuda/backend.h"
+
+namespace lingbot::ops {
+
+void Profile::MarkOnGpu(int stage) { cuda::MarkStage(*gpu_, stage); }
+
+void Profile::Collect() {
+  if (gpu_ != nullptr && enabled_) cuda::CollectStages(*gpu_, milliseconds_);
+}
+
+}  // namespace lingbot::ops
