@@ -23,14 +23,16 @@ ErrorCode CodeOf(cudaError_t status) {
 }  // namespace
 
 void CheckCuda(cudaError_t status, const char* call) {
-  if (status == cudaSuccess) [[likely]] return;
+  if (status == cudaSuccess) [[likely]]
+    return;
   Fail(CodeOf(status), "CUDA: {} failed with {} ({})", call, cudaGetErrorName(status),
        cudaGetErrorString(status));
 }
 
 void CheckLaunch(const char* kernel) {
   const cudaError_t status = cudaGetLastError();
-  if (status == cudaSuccess) [[likely]] return;
+  if (status == cudaSuccess) [[likely]]
+    return;
   Fail(CodeOf(status), "CUDA: launching the {} kernel failed with {} ({})", kernel,
        cudaGetErrorName(status), cudaGetErrorString(status));
 }

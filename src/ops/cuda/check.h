@@ -14,7 +14,8 @@ void CheckCuda(cudaError_t status, const char* call = "a CUDA call");
 // device).
 void CheckLaunch(const char* kernel);
 
-// Throws kInternal: `launcher` was called with something (a type, a size) that it has no kernel for.
+// Throws kInternal: `launcher` was called with something (a type, a size) that it has no kernel
+// for.
 [[noreturn]] void FailUnsupported(const char* launcher, const char* what);
 
 }  // namespace lingbot::ops::cuda

@@ -112,8 +112,8 @@ __global__ void __launch_bounds__(kBlock)
 }
 
 __global__ void __launch_bounds__(kBlock)
-    AddRowsKernel(const float* table, int64_t table_rows, float* y, int64_t count,
-                  int64_t channels, int64_t y_stride) {
+    AddRowsKernel(const float* table, int64_t table_rows, float* y, int64_t count, int64_t channels,
+                  int64_t y_stride) {
   const int64_t index = int64_t{blockIdx.x} * kBlock + threadIdx.x;
   if (index >= count) return;
   const int64_t row = index / channels;

@@ -19,8 +19,8 @@ void Silu(float* x, int64_t count, cudaStream_t stream);
 void Convert(const void* source, DType source_dtype, void* target, DType target_dtype,
              int64_t count, cudaStream_t stream);
 
-// y = epilogue(y + bias) for a product that left these to a pass of its own: y [rows, channels] with
-// a row stride, any float type; bias [channels] float32 or nullptr.
+// y = epilogue(y + bias) for a product that left these to a pass of its own: y [rows, channels]
+// with a row stride, any float type; bias [channels] float32 or nullptr.
 void AddBias(void* y, DType dtype, int64_t rows, int64_t channels, int64_t y_stride,
              const float* bias, cudaStream_t stream);
 void AddBiasGelu(void* y, DType dtype, int64_t rows, int64_t channels, int64_t y_stride,

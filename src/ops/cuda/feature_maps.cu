@@ -115,8 +115,8 @@ void AddPositionMap(const float* across, const float* down, void* x, DType dtype
   if (elements == 0) return;
   const int64_t half = channels / 2;
   VisitF32OrF16(dtype, "AddPositionMap", [&]<typename T>(T) {
-    const bool wide = half % kWidth == 0 && Aligned(x, 16) && Aligned(across, 16) &&
-                      Aligned(down, 16);
+    const bool wide =
+        half % kWidth == 0 && Aligned(x, 16) && Aligned(across, 16) && Aligned(down, 16);
     const int64_t count = wide ? elements / kWidth : elements;
     const auto launch = [&](auto kernel) {
       kernel<<<BlocksFor(count, kBlock), kBlock, 0, stream>>>(
@@ -167,9 +167,8 @@ void PredictDepth(const void* x, DType dtype, int64_t pixels, int64_t channels, 
   if (channels > kMaxChannels) FailUnsupported("PredictDepth", "more than 256 channels");
   VisitF32OrF16(dtype, "PredictDepth", [&]<typename T>(T) {
     const auto launch = [&](auto kernel) {
-      kernel<<<BlocksFor(pixels, kBlock), kBlock, 0, stream>>>(static_cast<const T*>(x), pixels,
-                                                               static_cast<int>(channels), w, b,
-                                                               depth, confidence);
+      kernel<<<BlocksFor(pixels, kBlock), kBlock, 0, stream>>>(
+          static_cast<const T*>(x), pixels, static_cast<int>(channels), w, b, depth, confidence);
     };
     const bool wide = channels % kWidth == 0 && Aligned(x, 16);
     wide ? launch(PredictDepthKernel<T, kWidth>) : launch(PredictDepthKernel<T, 1>);

@@ -20,7 +20,8 @@ namespace {
 constexpr int kCandidates = 8;
 
 void CheckCublas(cublasStatus_t status, const char* call) {
-  if (status == CUBLAS_STATUS_SUCCESS) [[likely]] return;
+  if (status == CUBLAS_STATUS_SUCCESS) [[likely]]
+    return;
   const bool memory = status == CUBLAS_STATUS_ALLOC_FAILED;
   Fail(memory ? ErrorCode::kOutOfMemory : ErrorCode::kInternal, "cuBLASLt: {} failed with {} ({})",
        call, cublasLtGetStatusName(status), cublasLtGetStatusString(status));
@@ -80,18 +81,17 @@ void Set(const Preference& preference, cublasLtMatmulPreferenceAttributes_t attr
 
 Layout MakeLayout(DType dtype, int64_t rows, int64_t columns, int64_t pitch) {
   Layout layout;
-  CheckCublas(cublasLtMatrixLayoutCreate(&layout.handle, TypeOf(dtype),
-                                         static_cast<uint64_t>(rows),
+  CheckCublas(cublasLtMatrixLayoutCreate(&layout.handle, TypeOf(dtype), static_cast<uint64_t>(rows),
                                          static_cast<uint64_t>(columns), pitch),
               "cublasLtMatrixLayoutCreate");
   return layout;
 }
 
 enum class BiasMode {
-  kNone,      // there is none, or it joins in a later pass
-  kWide,      // float32 in the library's epilogue
-  kNarrow,    // y's type in the library's epilogue
-  kOwnPass,   // a kernel of ours afterwards
+  kNone,     // there is none, or it joins in a later pass
+  kWide,     // float32 in the library's epilogue
+  kNarrow,   // y's type in the library's epilogue
+  kOwnPass,  // a kernel of ours afterwards
 };
 
 using Key = std::array<int64_t, 14>;
@@ -175,7 +175,8 @@ Preference MakePreference(const LinearCall& call, size_t workspace_bytes) {
 std::vector<BiasMode> BiasModes(const LinearCall& call) {
   if (call.bias == nullptr || call.epilogue == Epilogue::kGelu) return {BiasMode::kNone};
   std::vector<BiasMode> modes = {BiasMode::kWide};
-  if (call.narrow_bias != nullptr && call.y_dtype != DType::kF32) modes.push_back(BiasMode::kNarrow);
+  if (call.narrow_bias != nullptr && call.y_dtype != DType::kF32)
+    modes.push_back(BiasMode::kNarrow);
   modes.push_back(BiasMode::kOwnPass);
   return modes;
 }
@@ -225,8 +226,8 @@ void LinearPlans::Run(const LinearCall& call, cudaStream_t stream) {
   if (call.rows == 0 || call.out == 0) return;
   if (SuitsSmallRows(call)) {
     SmallRowsLinear({call.rows, call.in, call.out, static_cast<const float*>(call.x), call.x_stride,
-                     static_cast<const float*>(call.weight), call.bias,
-                     static_cast<float*>(call.y), call.y_stride, call.epilogue},
+                     static_cast<const float*>(call.weight), call.bias, static_cast<float*>(call.y),
+                     call.y_stride, call.epilogue},
                     stream);
     return;
   }

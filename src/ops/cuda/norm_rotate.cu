@@ -159,8 +159,7 @@ __global__ void __launch_bounds__(32)
     for (int64_t c = lane; c < head_dim; c += 32) {
       squares += (values[c] - mean) * (values[c] - mean);
     }
-    const float scale =
-        1.0f / sqrtf(WarpSum(squares) / static_cast<float>(head_dim) + norms.eps);
+    const float scale = 1.0f / sqrtf(WarpSum(squares) / static_cast<float>(head_dim) + norms.eps);
     for (int64_t c = lane; c < head_dim; c += 32) {
       values[c] = (values[c] - mean) * scale * gamma[c] + beta[c];
     }
@@ -211,16 +210,16 @@ void Launch(const QkvRows& qkv, const Arguments& arguments, Pairing pairing, cud
   } else {
     const unsigned blocks = static_cast<unsigned>(qkv.rows * kParts * qkv.heads);
     const size_t shared = static_cast<size_t>(qkv.head_dim) * sizeof(float);
-    NormRotateAnyKernel<T, Cache><<<blocks, 32, shared, stream>>>(arguments, kParts, pairing,
-                                                                  qkv.head_dim, data);
+    NormRotateAnyKernel<T, Cache>
+        <<<blocks, 32, shared, stream>>>(arguments, kParts, pairing, qkv.head_dim, data);
   }
   CheckLaunch("NormRotate");
 }
 
 Arguments MakeArguments(const QkvRows& qkv, const HeadNorms& norms, const RotaryRows& table,
                         const KvRows& cache) {
-  return {qkv.rows,   qkv.heads,  norms,   table.cos,    table.sin,
-          table.rows, cache.k,    cache.v, cache.offsets};
+  return {qkv.rows,   qkv.heads, norms,   table.cos,    table.sin,
+          table.rows, cache.k,   cache.v, cache.offsets};
 }
 
 template <typename T, typename Cache>
@@ -255,9 +254,8 @@ void NormRotate(const QkvRows& qkv, const HeadNorms& norms, const RotaryRows& ta
                 cudaStream_t stream) {
   if (qkv.rows == 0) return;
   const Arguments arguments = MakeArguments(qkv, norms, table, {});
-  VisitF32OrBF16(qkv.dtype, "NormRotate", [&]<typename T>(T) {
-    Launch<T, T, 2>(qkv, arguments, table.pairing, stream);
-  });
+  VisitF32OrBF16(qkv.dtype, "NormRotate",
+                 [&]<typename T>(T) { Launch<T, T, 2>(qkv, arguments, table.pairing, stream); });
 }
 
 void NormRotateToCache(const QkvRows& qkv, const HeadNorms& norms, const RotaryRows& table,

@@ -18,8 +18,9 @@ struct LinearCall {
   DType x_dtype = DType::kBF16;  // kBF16, kF16 or kF32; also the weight's
   int64_t x_stride = 0;
   const void* weight = nullptr;
-  const float* bias = nullptr;        // [out], or nullptr
-  const void* narrow_bias = nullptr;  // the same in y's 16-bit type; may be nullptr (see LinearPlans)
+  const float* bias = nullptr;  // [out], or nullptr
+  const void* narrow_bias =
+      nullptr;  // the same in y's 16-bit type; may be nullptr (see LinearPlans)
   void* y = nullptr;
   DType y_dtype = DType::kBF16;  // x's type or kF32
   int64_t y_stride = 0;

@@ -72,12 +72,10 @@ float StepOf(int64_t in, int64_t out) {
 template <typename T>
 void Launch(const ResizeShape& shape, const T* x, const PositionAddend& addend, T* y,
             cudaStream_t stream) {
-  const Grid grid{static_cast<uint32_t>(shape.in_rows),
-                  static_cast<uint32_t>(shape.in_columns),
-                  static_cast<uint32_t>(shape.out_columns),
-                  static_cast<uint32_t>(shape.channels),
-                  StepOf(shape.in_rows, shape.out_rows),
-                  StepOf(shape.in_columns, shape.out_columns)};
+  const Grid grid{
+      static_cast<uint32_t>(shape.in_rows),     static_cast<uint32_t>(shape.in_columns),
+      static_cast<uint32_t>(shape.out_columns), static_cast<uint32_t>(shape.channels),
+      StepOf(shape.in_rows, shape.out_rows),    StepOf(shape.in_columns, shape.out_columns)};
   const int64_t split = addend.across == nullptr ? shape.channels : shape.channels / 2;
   const bool wide = split % kWidth == 0 && Aligned(x, 16) && Aligned(y, 16) &&
                     Aligned(addend.across, 16) && Aligned(addend.down, 16);

@@ -21,8 +21,9 @@ struct PositionAddend {
   const float* down = nullptr;    // [out_rows, channels/2]
 };
 
-// Bilinear resize with aligned corners. x [in_rows, in_columns, channels], y [out_rows, out_columns,
-// channels], both `dtype` (float32 or f16), contiguous, no overlap. Interpolates in float32.
+// Bilinear resize with aligned corners. x [in_rows, in_columns, channels], y [out_rows,
+// out_columns, channels], both `dtype` (float32 or f16), contiguous, no overlap. Interpolates in
+// float32.
 void ResizeBilinear(const ResizeShape& shape, const void* x, DType dtype,
                     const PositionAddend& addend, void* y, cudaStream_t stream);
 
