@@ -40,14 +40,14 @@ TEST_F(LayerNormCheck, AgreesWithPlainLoops) {
         const int64_t total = c.rows / group * layout.group_stride;
         const std::vector<float> x = Random(total, 1), gamma = Random(c.channels, 2),
                                  beta = Random(c.channels, 3);
-        std::vector<float> expected(static_cast<size_t>(total), 7.0f);
+        std::vector<float> expected(static_cast<size_t>(total), 0.5f);
         for (int64_t row = 0; row < c.rows; ++row) {
           const int64_t offset = row / group * layout.group_stride + row % group * stride;
           const auto y = Normalized(x.data() + offset, c.channels, gamma, beta, kEps);
           std::copy(y.begin(), y.end(), expected.begin() + offset);
         }
         const DeviceArray device_x(x, DType::kF32), g(gamma, DType::kF32), b(beta, DType::kF32);
-        const DeviceArray y(std::vector<float>(static_cast<size_t>(total), 7.0f), dtype);
+        const DeviceArray y(std::vector<float>(static_cast<size_t>(total), 0.5f), dtype);
         LayerNorm({c.rows, c.channels, c.group_rows, layout, layout}, device_x.floats(), g.floats(),
                   b.floats(), static_cast<float>(kEps), y.data(), dtype, stream());
         SCOPED_TRACE(testing::Message() << c.rows << "x" << c.channels << " groups of " << group
@@ -185,7 +185,7 @@ TEST_F(NormRotateCheck, ToCacheWritesRowsWhereTheOffsetsSay) {
       const RotaryOnDevice device(rotary);
       // Rows backwards with gaps, in planes that are one allocation: the interleaved layout.
       const int64_t plane = (2 * c.rows + 3) * rotary.width;
-      const std::vector<float> empty(static_cast<size_t>(2 * plane), 7.0f);
+      const std::vector<float> empty(static_cast<size_t>(2 * plane), 0.5f);
       const DeviceArray cache(empty, storage);
       std::vector<int64_t> offsets;
       for (int64_t row = 0; row < c.rows; ++row) {

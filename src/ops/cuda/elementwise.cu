@@ -102,15 +102,6 @@ void ApplyBias(void* y, DType dtype, int64_t rows, int64_t channels, int64_t str
   CheckLaunch(name);
 }
 
-template <typename T>
-__global__ void __launch_bounds__(kBlock)
-    AccumulateKernel(const T* r, T* y, int64_t count, uint32_t channels, const float* bias) {
-  const int64_t index = int64_t{blockIdx.x} * kBlock + threadIdx.x;
-  if (index >= count) return;
-  const float b = bias == nullptr ? 0.0f : bias[index % channels];
-  y[index] = Narrow<T>(Widen(y[index]) + (Widen(r[index]) + b));
-}
-
 __global__ void __launch_bounds__(kBlock)
     AddRowsKernel(const float* table, int64_t table_rows, float* y, int64_t count, int64_t channels,
                   int64_t y_stride) {
@@ -203,17 +194,6 @@ void AddBiasGelu(void* y, DType dtype, int64_t rows, int64_t channels, int64_t y
 void AddBiasRelu(void* y, DType dtype, int64_t rows, int64_t channels, int64_t y_stride,
                  const float* bias, cudaStream_t stream) {
   ApplyBias(y, dtype, rows, channels, y_stride, bias, "AddBiasRelu", stream, ApplyRelu{});
-}
-
-void AccumulateWithBias(const void* r, void* y, DType dtype, int64_t rows, int64_t channels,
-                        const float* bias, cudaStream_t stream) {
-  const int64_t count = rows * channels;
-  if (count == 0) return;
-  VisitFloatType(dtype, "AccumulateWithBias", [&]<typename T>(T) {
-    AccumulateKernel<<<BlocksFor(count, kBlock), kBlock, 0, stream>>>(
-        static_cast<const T*>(r), static_cast<T*>(y), count, static_cast<uint32_t>(channels), bias);
-  });
-  CheckLaunch("AccumulateWithBias");
 }
 
 void AddRows(const float* table, int64_t table_rows, float* y, int64_t rows, int64_t channels,

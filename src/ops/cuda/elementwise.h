@@ -28,10 +28,6 @@ void AddBiasGelu(void* y, DType dtype, int64_t rows, int64_t channels, int64_t y
 void AddBiasRelu(void* y, DType dtype, int64_t rows, int64_t channels, int64_t y_stride,
                  const float* bias, cudaStream_t stream);
 
-// y += r + bias: r and y [rows, channels] contiguous and of one feature type.
-void AccumulateWithBias(const void* r, void* y, DType dtype, int64_t rows, int64_t channels,
-                        const float* bias, cudaStream_t stream);
-
 // y[row] += table[row mod table_rows]; float32, y with a row stride.
 void AddRows(const float* table, int64_t table_rows, float* y, int64_t rows, int64_t channels,
              int64_t y_stride, cudaStream_t stream);
