@@ -1,0 +1,66 @@
+#ifndef LINGBOT_OPS_CUDA_CONV_H_
+#define LINGBOT_OPS_CUDA_CONV_H_
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ops/cuda/plain_conv.h"
+
+namespace lingbot::ops::cuda {
+
+// Kernel order that the launchers want: [out, in, size, size] to [out, size, size, in].
+std::vector<float> ChannelsLastKernel(std::span<const float> kernel, int64_t out, int64_t in,
+                                      int size);
+
+// One way to compute a convolution, for developers' measurements.
+struct ConvCandidate {
+  bool fused = false;             // bias and epilogue inside the library's kernel
+  bool runtime_compiled = false;  // costs seconds of compilation when the plan is made
+  size_t workspace_bytes = 0;
+  std::string engine;  // the library's name for it
+};
+
+// Convolutions of one session through cuDNN, one plan a shape: f16 operands on the matrix units
+// with float32 sums, or plain float32 (no tf32, no Winograd, no Fourier transform). Plans are the
+// library's own first choice among the deterministic engines that need no compilation at run time
+// and fit the workspace, so that two runs give the same bits. PlainConv serves what is left.
+class ConvPlans {
+ public:
+  static constexpr size_t kWorkspaceBytes = size_t{64} << 20;
+
+  // `workspace` (device memory, 256-byte aligned) must outlive the plans and serves one stream at a
+  // time; engines that want more are passed over.
+  ConvPlans(void* workspace, size_t workspace_bytes);
+  ~ConvPlans();
+  ConvPlans(const ConvPlans&) = delete;
+  ConvPlans& operator=(const ConvPlans&) = delete;
+
+  // Makes the plan for a shape ahead of its first use (milliseconds of host time).
+  void Prepare(const ConvShape& shape);
+
+  // May be captured into a graph once the shape is prepared or was run before.
+  void Run(const ConvShape& shape, const ConvOperands& operands, cudaStream_t stream);
+
+  // How Run serves the shape, in words.
+  std::string Describe(const ConvShape& shape);
+
+  // Every way that could be made, those with run-time compilation only if asked for, and a run by
+  // one of them.
+  std::vector<ConvCandidate> Candidates(const ConvShape& shape, bool runtime_compiled);
+  void RunCandidate(const ConvShape& shape, size_t candidate, const ConvOperands& operands,
+                    cudaStream_t stream);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace lingbot::ops::cuda
+
+#endif  // LINGBOT_OPS_CUDA_CONV_H_
