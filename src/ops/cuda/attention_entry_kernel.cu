@@ -1,33 +1,13 @@
-#include <algorithm>
-
-#include "base/check.h"
-#include "ops/cuda/attention_entry.h"
+#include "ops/cuda/attention_entry_kernel.h"
 #include "ops/cuda/check.h"
 
 namespace lingbot::ops::cuda {
 namespace {
 
-constexpr int kWarps = 4;
+constexpr int kWarps = kEntryWarps;
 constexpr int kThreads = kWarps * 32;
-constexpr int kMaxRows = 16;
-constexpr int kMaxSplits = 16;
-constexpr int kEntriesPerSplit = 32;  // fewer do not pay for another part to merge
-constexpr float kLog2E = 1.4426950408889634f;
 
-int SplitsFor(int capacity) {
-  return std::clamp((capacity + kEntriesPerSplit - 1) / kEntriesPerSplit, 1, kMaxSplits);
-}
-
-// Workspace: one counter a head, then for every (head, split, warp, row) maximum, sum and values.
-size_t CounterBytes(int heads) { return (static_cast<size_t>(heads) * 4 + 255) / 256 * 256; }
-
-struct Problem {
-  EntryShape shape;
-  EntryCall call;
-  float scale_log2;
-  int32_t* counters;
-  float* parts;
-};
+using Problem = EntryProblem;
 
 __device__ float4 LoadQuad(const float* row, int channel, int head_dim) {
   return channel < head_dim ? *reinterpret_cast<const float4*>(row + channel)
@@ -211,7 +191,7 @@ __global__ void __launch_bounds__(kThreads) EntryKernel(const Problem problem) {
 
 template <int kRows, int kUnroll>
 void Launch(const Problem& problem, CudaStream stream) {
-  const dim3 grid(SplitsFor(problem.shape.capacity), problem.shape.heads);
+  const dim3 grid(problem.splits, problem.shape.heads);
   if (problem.shape.head_dim <= 128) {
     EntryKernel<kRows, 1, kUnroll><<<grid, kThreads, 0, stream>>>(problem);
   } else {
@@ -219,42 +199,15 @@ void Launch(const Problem& problem, CudaStream stream) {
   }
 }
 
-void CheckShape(const EntryShape& shape) {
-  Check(shape.rows >= 1 && shape.rows <= kMaxRows && shape.heads >= 1 && shape.heads <= 65535 &&
-            shape.head_dim >= 4 && shape.head_dim <= 256 && shape.head_dim % 4 == 0 &&
-            shape.capacity >= 1,
-        ErrorCode::kInternal,
-        "entry attention: {} rows, {} heads of {} channels, {} entries; 1 to 16 rows and heads of "
-        "a multiple of 4 up to 256 channels are possible",
-        shape.rows, shape.heads, shape.head_dim, shape.capacity);
-}
-
 }  // namespace
 
-size_t EntryWorkspace(const EntryShape& shape) {
-  CheckShape(shape);
-  const size_t parts = static_cast<size_t>(shape.heads) * SplitsFor(shape.capacity) * kWarps;
-  return CounterBytes(shape.heads) +
-         parts * shape.rows * (static_cast<size_t>(shape.head_dim) + 4) * sizeof(float);
-}
-
-void ClearEntryWorkspace(const EntryShape& shape, void* workspace, CudaStream stream) {
-  CheckCuda(cudaMemsetAsync(workspace, 0, CounterBytes(shape.heads), stream), "cudaMemsetAsync");
-}
-
-void EntryAttention(const EntryShape& shape, const EntryCall& call, void* workspace,
-                    CudaStream stream) {
-  CheckShape(shape);
-  Problem problem{shape, call, 0.0f, static_cast<int32_t*>(workspace), nullptr};
-  problem.scale_log2 = kLog2E / sqrtf(static_cast<float>(shape.head_dim));
-  problem.parts =
-      reinterpret_cast<float*>(static_cast<char*>(workspace) + CounterBytes(shape.heads));
-  if (shape.rows == 1) {
+void LaunchEntry(const EntryProblem& problem, CudaStream stream) {
+  if (problem.shape.rows == 1) {
     Launch<1, 4>(problem, stream);
-  } else if (shape.rows <= 8) {
+  } else if (problem.shape.rows <= 8) {
     Launch<8, 1>(problem, stream);
   } else {
-    Launch<kMaxRows, 1>(problem, stream);
+    Launch<kEntryMaxRows, 1>(problem, stream);
   }
   CheckCuda(cudaGetLastError(), "entry attention kernel");
 }
