@@ -4,9 +4,11 @@ set -euo pipefail
 
 usage() {
   cat <<'TEXT'
-Usage: scripts/setup.sh [--fuzz] [--no-apt]
-  --fuzz    also install clang with its sanitizer and OpenMP runtimes, for the fuzz preset
-  --no-apt  install nothing; only say what is missing
+Usage: scripts/setup.sh [--fuzz] [--cuda | --no-cuda] [--no-apt]
+  --fuzz     also install clang with its sanitizer and OpenMP runtimes, for the fuzz preset
+  --cuda     also fetch FlashInfer's headers into .deps (by itself where nvcc is found)
+  --no-cuda  do not, even where nvcc is found
+  --no-apt   install no packages; only say what is missing
 TEXT
 }
 
@@ -119,11 +121,99 @@ ensure_packages() {
   fi
 }
 
+# --- FlashInfer: headers from a wheel, no Python at build or run time ---
+flashinfer_version=0.6.18
+flashinfer_sha256=d5d26edb48f8def0bf28b2c94415aef7f0754e2cd9e3cb3d6e7081262d068aad
+deps_folder=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/.deps
+
+find_nvcc() {
+  command -v nvcc || compgen -G '/usr/local/cuda*/bin/nvcc' || compgen -G '/opt/cuda/bin/nvcc'
+}
+
+# Debian calls its Python externally managed, which forbids pip to install but not to download; a
+# system without pip at all may still be able to make a virtual environment.
+find_pip() {
+  if python3 -m pip --version >/dev/null 2>&1; then
+    pip=(python3 -m pip)
+  elif python3 -m venv "$deps_folder/pip" >/dev/null 2>&1; then
+    pip=("$deps_folder/pip/bin/python" -m pip)
+  else
+    rm -rf "$deps_folder/pip"
+    return 1
+  fi
+}
+
+# unpack_flashinfer WHEEL FOLDER: only what the adapters include, and the licences.
+unpack_flashinfer() {
+  python3 - "$1" "$2" <<'PYTHON'
+import pathlib, sys, zipfile
+
+wheel, folder = zipfile.ZipFile(sys.argv[1]), pathlib.Path(sys.argv[2])
+data = "flashinfer/data/"
+wanted = {
+    data + "include/": "include/",
+    data + "cutlass/include/": "cutlass/include/",
+    data + "cccl/libcudacxx/include/": "libcudacxx/include/",
+}
+for name in wheel.namelist():
+    target = next((to + name[len(at):] for at, to in wanted.items() if name.startswith(at)), None)
+    if target is None and ".dist-info/licenses/" in name:
+        target = "licenses/" + name.split("/licenses/")[1]
+    if target is None or name.endswith("/") or ".." in target.split("/"):
+        continue
+    path = folder / target
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(wheel.read(name))
+PYTHON
+}
+
+fetch_flashinfer() {
+  local folder=$deps_folder/flashinfer download pip=()
+  if [[ $(cat "$folder/wheel.sha256" 2>/dev/null) == "$flashinfer_sha256" ]]; then
+    echo "setup: FlashInfer $flashinfer_version is in .deps"
+    return 0
+  fi
+  mkdir -p "$deps_folder"
+  if ! find_pip; then
+    (ensure_packages python3-pip) || true
+    if ! find_pip; then
+      echo "setup: neither pip nor a virtual environment works here, so FlashInfer was not fetched;" >&2
+      echo "setup: install python3-pip and call again, or build without its attention back ends" >&2
+      return 1
+    fi
+  fi
+  download=$(mktemp -d "$deps_folder/download.XXXXXX")
+  echo "setup: fetching FlashInfer $flashinfer_version (18 MB)"
+  if ! retry 3 "${pip[@]}" download --quiet --disable-pip-version-check --no-deps \
+    --only-binary=:all: --dest "$download" "flashinfer-python==$flashinfer_version"; then
+    rm -rf "$download"
+    echo "setup: FlashInfer could not be downloaded; the build works without it" >&2
+    return 1
+  fi
+  if ! echo "$flashinfer_sha256  $(echo "$download"/*.whl)" | sha256sum --check --status; then
+    rm -rf "$download"
+    echo "setup: the FlashInfer wheel is not the pinned one: its SHA-256 differs; not used" >&2
+    return 1
+  fi
+  if ! unpack_flashinfer "$(echo "$download"/*.whl)" "$download/flashinfer"; then
+    rm -rf "$download"
+    echo "setup: the FlashInfer wheel could not be unpacked (disk full?)" >&2
+    return 1
+  fi
+  echo "$flashinfer_sha256" >"$download/flashinfer/wheel.sha256"
+  rm -rf "$folder"
+  mv "$download/flashinfer" "$folder"
+  rm -rf "$download"
+}
+
 use_apt=1
+use_cuda=auto
 packages=("${build_packages[@]}")
 for argument in "$@"; do
   case $argument in
     --fuzz) packages+=("${fuzz_packages[@]}") ;;
+    --cuda) use_cuda=1 ;;
+    --no-cuda) use_cuda=0 ;;
     --no-apt) use_apt=0 ;;
     -h | --help)
       usage
@@ -137,3 +227,9 @@ for argument in "$@"; do
   esac
 done
 ensure_packages "${packages[@]}"
+if [[ $use_cuda == auto ]]; then
+  # The headers are a convenience where a toolkit is: without them the build has fewer back ends.
+  if find_nvcc >/dev/null; then fetch_flashinfer || true; fi
+elif ((use_cuda)); then
+  fetch_flashinfer
+fi

@@ -1,0 +1,53 @@
+#ifndef LINGBOT_BENCH_CUDA_ATTENTION_REFERENCE_H_
+#define LINGBOT_BENCH_CUDA_ATTENTION_REFERENCE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/dtype.h"
+#include "ops/cuda/attention_paged.h"
+
+namespace lingbot::bench {
+
+using ops::cuda::CudaStream;
+using ops::cuda::PagedKv;
+
+// The plain twin of the attention kernels, and what it takes to judge them: inputs, poison, errors.
+
+struct Problem {
+  DType dtype = DType::kBF16;
+  int heads = 0;
+  int head_dim = 0;
+  int q_tokens = 0;
+  int page_size = 0;
+  int64_t kv_tokens = 0;
+  const void* q = nullptr;
+  int64_t q_token_stride = 0;
+  PagedKv kv;
+};
+
+struct Errors {
+  double relative_l2 = 0;  // over the sampled rows, of all heads
+  double worst = 0;        // largest |difference| over the largest |value| of the same row and head
+  bool finite = true;      // every element of the output, not only the sampled ones
+};
+
+// Every byte 0xFF: NaN in every type.
+void Poison(void* data, size_t bytes, CudaStream stream);
+// Normal values of standard deviation `scale`, `count` of them; the same seed gives the same values.
+void FillNormal(DType dtype, void* data, int64_t count, uint64_t seed, float scale,
+                CudaStream stream);
+// The same for the rows of q and for the visible rows of K and V, wherever they lie.
+void FillProblem(const Problem& problem, uint64_t seed, float q_scale, CudaStream stream);
+
+// Compares `out` [q_tokens, heads, head_dim] with softmax(q k^T / sqrt(head_dim)) v, computed in
+// float32 products and float64 sums from the same inputs, at the rows named.
+Errors Judge(const Problem& problem, const void* out, const std::vector<int32_t>& rows,
+             CudaStream stream);
+
+bool SameBytes(const void* a, const void* b, size_t bytes, CudaStream stream);
+
+}  // namespace lingbot::bench
+
+#endif  // LINGBOT_BENCH_CUDA_ATTENTION_REFERENCE_H_

@@ -1,0 +1,9 @@
+#include "ops/cuda/attention_fa3_kernel.cuh"
+
+namespace lingbot::ops::cuda {
+
+void LaunchFa3HeadDim128(const Fa3Launch& launch, CudaStream stream) {
+  Fa3Kernel<128>::Launch(launch, stream);
+}
+
+}  // namespace lingbot::ops::cuda
