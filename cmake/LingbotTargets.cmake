@@ -1,18 +1,20 @@
 # One static library per folder, one test executable per folder, and one place for compiler flags.
 
 function(lingbot_compile_options target)
-  target_compile_options(${target} PRIVATE -Wall -Wextra -Wshadow -Wnon-virtual-dtor
-                                           -Woverloaded-virtual -Wimplicit-fallthrough)
+  # The host compiler's own flags; nvcc's code goes without them.
+  foreach(flag -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wimplicit-fallthrough
+               -ffp-contract=off)
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${flag}>)
+  endforeach()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # GCC 12 reports std::string concatenation falsely (its bug 105651).
-    target_compile_options(${target} PRIVATE -Wno-restrict)
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
   endif()
   if(LINGBOT_WARNINGS_AS_ERRORS)
-    target_compile_options(${target} PRIVATE -Werror)
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)
   endif()
   # Contraction is left to the code that asks for it, so that a scalar loop and its vector twin can
   # be compared to the last bit where that is claimed.
-  target_compile_options(${target} PRIVATE -ffp-contract=off)
   if(LINGBOT_SANITIZE)
     target_compile_options(${target} PRIVATE -fsanitize=${LINGBOT_SANITIZE} -fno-omit-frame-pointer
                                              -fno-sanitize-recover=all)

@@ -132,7 +132,8 @@ StreamPlan PlanStream(const ModelInfo& model, int height, int width,
   Check(options.expected_frames >= 0, ErrorCode::kInvalidArgument,
         "expected_frames must not be negative; got {}", options.expected_frames);
   plan.setup = SetupOf(model, options.threads);
-  plan.setup.attention = ops::ResolveAttentionBackend(options.attention, plan.setup);
+  plan.setup.attention = ops::ResolveAttentionBackend(
+      options.attention, plan.setup, model.embed_dim / model.num_heads);
   plan.graph = options.graph;
   plan.stage_times = options.stage_times;
   plan.stored_frames = StoredFrames(options, plan.scale_frames);

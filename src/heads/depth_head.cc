@@ -129,7 +129,8 @@ DepthHead::DepthHead(const TensorSource& source, const ModelConfig& config, cons
                       setup_);
   output2_ = LoadConv(source, scratch + "output_conv2.0", kOutputChannels, features_ / 2, 3, 1,
                       true, setup_);
-  output3_ = LoadPointwise(source, scratch + "output_conv2.2", 2, kOutputChannels, setup_);
+  output3_ = LoadPointwise(source, scratch + "output_conv2.2", 2, kOutputChannels,
+                           setup_.With(DType::kF32));
 }
 
 DepthHead::Tables DepthHead::MakeTables(const PatchGrid& grid) const {

@@ -174,8 +174,9 @@ uint64_t PlanPagedAttention(Context& context, AttentionBackend backend, const Pa
   return context.setup().on_gpu() ? cuda::PlanPagedAttention(context, backend, step) : 0;
 }
 
-AttentionBackend ResolveAttentionBackend(AttentionBackend wanted, const Setup& setup) {
-  if (setup.on_gpu()) return cuda::ResolveAttentionBackend(wanted, setup);
+AttentionBackend ResolveAttentionBackend(AttentionBackend wanted, const Setup& setup,
+                                         int64_t head_dim) {
+  if (setup.on_gpu()) return cuda::ResolveAttentionBackend(wanted, setup, head_dim);
   switch (wanted) {
     case AttentionBackend::kAuto:
       return AttentionBackend::kCpu;
@@ -213,6 +214,9 @@ size_t AttentionWorkspaceBytes(const Setup& setup, int64_t tokens, int64_t kv_to
   return AttentionWorkspaceBytes(setup.attention, setup.threads, tokens, kv_tokens, heads, head_dim);
 }
 
-AttentionBackend LastAttentionBackend(Context& context) { return context.cpu().last_attention; }
+AttentionBackend LastAttentionBackend(Context& context) {
+  return context.setup().on_gpu() ? cuda::LastAttentionBackend(context)
+                                  : context.cpu().last_attention;
+}
 
 }  // namespace lingbot::ops

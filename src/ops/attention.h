@@ -111,9 +111,11 @@ void ReservePagedAttention(Context& context, AttentionBackend backend, const Pag
 // result can be replayed from one recording. Nothing on the CPU.
 uint64_t PlanPagedAttention(Context& context, AttentionBackend backend, const PagedStep& step);
 
-// The back end that `wanted` stands for on the setup's device: itself, or the choice for kAuto.
+// The back end that `wanted` stands for on the setup's device for heads of head_dim channels:
+// itself, or the choice for kAuto.
 // Throws kUnavailable if it cannot run there, naming those that can.
-AttentionBackend ResolveAttentionBackend(AttentionBackend wanted, const Setup& setup = {});
+AttentionBackend ResolveAttentionBackend(AttentionBackend wanted, const Setup& setup = {},
+                                         int64_t head_dim = 64);
 // Most temporary bytes that an attention of `tokens` rows to `kv_tokens` others takes from the arena.
 size_t AttentionWorkspaceBytes(const Setup& setup, int64_t tokens, int64_t kv_tokens, int64_t heads,
                                int64_t head_dim);

@@ -14,7 +14,8 @@ struct LinearWeights::Packed {
   Device device = Device::kCpu;
   bool opaque = false;  // `weight` is in the library's own order, held as bytes
   Buffer weight;
-  Buffer bias;  // [out] f32
+  Buffer bias;         // [out] f32
+  Buffer narrow_bias;  // the same as `storage`, where a GPU's library wants it so
 };
 
 namespace cpu {

@@ -19,8 +19,7 @@ function(lingbot_attention_kernels name)
   add_library(${name} OBJECT ${ARG_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(${name} PRIVATE lingbot_flashinfer CUDA::cudart_static)
-  set_target_properties(${name} PROPERTIES CUDA_STANDARD 20 CUDA_STANDARD_REQUIRED ON
-                        CUDA_ARCHITECTURES "${ARG_ARCHITECTURES}")
+  set_target_properties(${name} PROPERTIES CUDA_ARCHITECTURES "${ARG_ARCHITECTURES}")
 endfunction()
 
 if(LINGBOT_FLASHINFER_FOUND)

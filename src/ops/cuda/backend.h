@@ -64,7 +64,9 @@ void Modulate(Context& context, const TensorView& modulation, const TensorView& 
               const TensorView& normed, const TensorView& x);
 void ActivatePose(Context& context, const TensorView& raw, const TensorView& poses);
 
-AttentionBackend ResolveAttentionBackend(AttentionBackend wanted, const Setup& setup);
+AttentionBackend ResolveAttentionBackend(AttentionBackend wanted, const Setup& setup,
+                                         int64_t head_dim);
+AttentionBackend LastAttentionBackend(Context& context);
 size_t AttentionWorkspaceBytes(const Setup& setup, int64_t tokens, int64_t kv_tokens, int64_t heads,
                                int64_t head_dim);
 size_t PagedAttentionInputBytes(const Setup& setup, const ops::PagedLimits& limits);

@@ -46,7 +46,8 @@ void DepthToSpace(Context&, const TensorView&, int, const TensorView&) { Refuse(
 void PredictDepth(Context&, const TensorView&, const LinearWeights::Packed&, const TensorView&, const TensorView&) { Refuse(); }
 void Modulate(Context&, const TensorView&, const TensorView&, const TensorView&, const TensorView&) { Refuse(); }
 void ActivatePose(Context&, const TensorView&, const TensorView&) { Refuse(); }
-AttentionBackend ResolveAttentionBackend(AttentionBackend, const Setup&) { Refuse(); }
+AttentionBackend ResolveAttentionBackend(AttentionBackend, const Setup&, int64_t) { Refuse(); }
+AttentionBackend LastAttentionBackend(Context&) { Refuse(); }
 size_t AttentionWorkspaceBytes(const Setup&, int64_t, int64_t, int64_t, int64_t) { Refuse(); }
 size_t PagedAttentionInputBytes(const Setup&, const PagedLimits&) { Refuse(); }
 void ReservePagedAttention(Context&, AttentionBackend, const PagedLimits&) { Refuse(); }
