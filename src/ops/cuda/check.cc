@@ -37,6 +37,14 @@ void CheckLaunch(const char* kernel) {
        cudaGetErrorName(status), cudaGetErrorString(status));
 }
 
+void FailLibrary(const char* library, const char* message) {
+  Fail(ErrorCode::kInternal, "{} failed: {}", library, message);
+}
+
+void FailLibrary(const char* library, int status) {
+  Fail(ErrorCode::kInternal, "{} failed with status {}", library, status);
+}
+
 void FailUnsupported(const char* launcher, const char* what) {
   Fail(ErrorCode::kInternal, "CUDA: {} has no kernel for {}", launcher, what);
 }

@@ -14,6 +14,12 @@ void CheckCuda(cudaError_t status, const char* call = "a CUDA call");
 // device).
 void CheckLaunch(const char* kernel);
 
+// What CheckCuda throws with, and the like for libraries that explain themselves in words or by a
+// number.
+[[noreturn]] void FailCuda(cudaError_t status, const char* call);
+[[noreturn]] void FailLibrary(const char* library, const char* message);
+[[noreturn]] void FailLibrary(const char* library, int status);
+
 // Throws kInternal: `launcher` was called with something (a type, a size) that it has no kernel
 // for.
 [[noreturn]] void FailUnsupported(const char* launcher, const char* what);
