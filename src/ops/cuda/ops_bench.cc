@@ -129,7 +129,7 @@ void TimeLinear(const Bench& bench, LinearPlans& plans, const LinearSize& s) {
 
 void TimeProducts(const Bench& bench) {
   const DeviceArray workspace(static_cast<int64_t>(LinearPlans::kWorkspaceBytes), DType::kU8);
-  LinearPlans plans(workspace.data(), LinearPlans::kWorkspaceBytes);
+  LinearPlans plans(workspace.data(), LinearPlans::kWorkspaceBytes, LinearPlans::Choice::kMeasured);
   constexpr DType kBF16 = DType::kBF16, kF16 = DType::kF16, kF32 = DType::kF32;
   for (const int64_t rows : {int64_t{kRows}, int64_t{8 * kRows}}) {
     for (const LinearSize& s :
@@ -237,6 +237,10 @@ void TimeConvs(const Bench& bench, bool all) {
     const std::vector<ConvCandidate> candidates = plans.Candidates(s, true);
     std::printf("    %zu candidates in %s\n", candidates.size(), lap().c_str());
     for (size_t c = 0; c < candidates.size(); ++c) {
+      if (!plans.RunCandidate(s, c, operands, bench.stream)) {
+        std::printf("    %s: refused\n", candidates[c].engine.c_str());
+        continue;
+      }
       const auto run = [&](int) { plans.RunCandidate(s, c, operands, bench.stream); };
       bench.Line("    " + std::to_string(candidates[c].workspace_bytes) + " bytes",
                  Milliseconds(bench.stream, run, 10), flops, 0, candidates[c].engine);

@@ -27,8 +27,8 @@ inline double RelativeError(const std::vector<float>& a, const std::vector<float
 // What one rounding to the type leaves of values that are right: half of a unit in the last place,
 // in the mean over a binade about 0.3 of it, with some room; float32 sums have their own error.
 inline double Tolerance(DType dtype) {
-  if (dtype == DType::kBF16) return 2.5e-3;
-  if (dtype == DType::kF16) return 3.5e-4;
+  if (dtype == DType::kBF16) return 3.5e-3;
+  if (dtype == DType::kF16) return 5e-4;
   return 2e-6;
 }
 
