@@ -23,16 +23,19 @@ ErrorCode CodeOf(cudaError_t status) {
 }  // namespace
 
 void CheckCuda(cudaError_t status, const char* call) {
-  if (status == cudaSuccess) [[likely]]
-    return;
+  if (status != cudaSuccess) [[unlikely]] {
+    FailCuda(status, call);
+  }
+}
+
+void FailCuda(cudaError_t status, const char* call) {
   Fail(CodeOf(status), "CUDA: {} failed with {} ({})", call, cudaGetErrorName(status),
        cudaGetErrorString(status));
 }
 
 void CheckLaunch(const char* kernel) {
   const cudaError_t status = cudaGetLastError();
-  if (status == cudaSuccess) [[likely]]
-    return;
+  if (status == cudaSuccess) return;
   Fail(CodeOf(status), "CUDA: launching the {} kernel failed with {} ({})", kernel,
        cudaGetErrorName(status), cudaGetErrorString(status));
 }

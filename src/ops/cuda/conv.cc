@@ -26,9 +26,6 @@ Key KeyOf(const ConvShape& shape) {
           static_cast<int64_t>(shape.epilogue)};
 }
 
-constexpr std::array<ConvFusion, 3> kFusions = {ConvFusion::kFull, ConvFusion::kMinimal,
-                                                ConvFusion::kNone};
-
 // What the library left undone without fusion.
 void FinishUnfused(const ConvShape& shape, const ConvOperands& operands, cudaStream_t stream) {
   const int64_t pixels = shape.OutputSize(shape.rows) * shape.OutputSize(shape.columns);
@@ -40,11 +37,9 @@ void FinishUnfused(const ConvShape& shape, const ConvOperands& operands, cudaStr
 }
 
 std::string NameOf(const ConvPlan& plan) {
-  const char* fusion = plan.fusion == ConvFusion::kNone      ? "alone"
-                       : plan.fusion == ConvFusion::kMinimal ? "fused"
-                                                             : "fused in full";
   return fmt::format("cuDNN engine {}{}, {}", plan.engine,
-                     plan.runtime_compiled ? " (compiled at run time)" : "", fusion);
+                     plan.runtime_compiled ? " (compiled at run time)" : "",
+                     plan.fused ? "fused" : "alone");
 }
 
 }  // namespace
@@ -69,29 +64,27 @@ struct ConvPlans::State {
   cudnnHandle_t handle = nullptr;
   void* workspace = nullptr;
   size_t workspace_bytes = 0;
-  std::map<Key, std::vector<ConvPlan>> plans;       // at most one a shape; none: PlainConv
+  std::map<Key, std::vector<ConvPlan>> plans;       // best first; none left: PlainConv
   std::map<Key, std::vector<ConvPlan>> candidates;  // filled on request only
 
-  const std::vector<ConvPlan>& Find(const ConvShape& shape) {
+  // At most one plan with the epilogue inside and one without.
+  std::vector<ConvPlan>& Find(const ConvShape& shape) {
     const Key key = KeyOf(shape);
     const auto found = plans.find(key);
     if (found != plans.end()) return found->second;
-    std::vector<ConvPlan> made;
-    for (const ConvFusion fusion : kFusions) {
-      if (fusion == ConvFusion::kFull && (!shape.bias || shape.epilogue == Epilogue::kStore)) {
-        continue;
-      }
-      made = MakeConvPlans(handle, shape, fusion, workspace_bytes, false, 1);
-      if (!made.empty()) break;
+    std::vector<ConvPlan> made = MakeConvPlans(handle, shape, true, workspace_bytes, false, 1);
+    for (ConvPlan& plan : MakeConvPlans(handle, shape, false, workspace_bytes, false, 1)) {
+      made.push_back(std::move(plan));
     }
     return plans.emplace(key, std::move(made)).first->second;
   }
 
-  void Run(const ConvShape& shape, const ConvPlan& plan, const ConvOperands& operands,
+  bool Run(const ConvShape& shape, const ConvPlan& plan, const ConvOperands& operands,
            cudaStream_t stream) {
     CheckCudnn(cudnnSetStream(handle, stream), "cudnnSetStream");
-    RunConvPlan(handle, plan, operands, workspace);
-    if (plan.fusion == ConvFusion::kNone) FinishUnfused(shape, operands, stream);
+    if (!RunConvPlan(handle, plan, operands, workspace)) return false;
+    if (!plan.fused) FinishUnfused(shape, operands, stream);
+    return true;
   }
 };
 
@@ -112,9 +105,12 @@ void ConvPlans::Prepare(const ConvShape& shape) { state_->Find(shape); }
 void ConvPlans::Run(const ConvShape& shape, const ConvOperands& operands, cudaStream_t stream) {
   Check(shape.epilogue != Epilogue::kGelu, ErrorCode::kInternal,
         "convolutions have no GELU epilogue");
-  const std::vector<ConvPlan>& plans = state_->Find(shape);
-  if (plans.empty()) return PlainConv(shape, operands, stream);
-  state_->Run(shape, plans.front(), operands, stream);
+  std::vector<ConvPlan>& plans = state_->Find(shape);
+  while (!plans.empty()) {
+    if (state_->Run(shape, plans.front(), operands, stream)) return;
+    plans.erase(plans.begin());
+  }
+  PlainConv(shape, operands, stream);
 }
 
 std::string ConvPlans::Describe(const ConvShape& shape) {
@@ -126,21 +122,20 @@ std::vector<ConvCandidate> ConvPlans::Candidates(const ConvShape& shape, bool ru
   std::vector<ConvPlan>& plans = state_->candidates[KeyOf(shape)];
   plans.clear();
   std::vector<ConvCandidate> candidates;
-  constexpr size_t kMost = 6;  // a fusion
-  for (const ConvFusion fusion : kFusions) {
-    for (ConvPlan& plan : MakeConvPlans(state_->handle, shape, fusion, state_->workspace_bytes,
+  constexpr size_t kMost = 5;  // with and without fusion each
+  for (const bool fused : {true, false}) {
+    for (ConvPlan& plan : MakeConvPlans(state_->handle, shape, fused, state_->workspace_bytes,
                                         runtime_compiled, kMost)) {
-      candidates.push_back({plan.fusion != ConvFusion::kNone, plan.runtime_compiled,
-                            plan.workspace_bytes, NameOf(plan)});
+      candidates.push_back({plan.fused, plan.runtime_compiled, plan.workspace_bytes, NameOf(plan)});
       plans.push_back(std::move(plan));
     }
   }
   return candidates;
 }
 
-void ConvPlans::RunCandidate(const ConvShape& shape, size_t candidate, const ConvOperands& operands,
+bool ConvPlans::RunCandidate(const ConvShape& shape, size_t candidate, const ConvOperands& operands,
                              cudaStream_t stream) {
-  state_->Run(shape, state_->candidates.at(KeyOf(shape)).at(candidate), operands, stream);
+  return state_->Run(shape, state_->candidates.at(KeyOf(shape)).at(candidate), operands, stream);
 }
 
 }  // namespace lingbot::ops::cuda

@@ -51,9 +51,9 @@ class ConvPlans {
   std::string Describe(const ConvShape& shape);
 
   // Every way that could be made, those with run-time compilation only if asked for, and a run by
-  // one of them.
+  // one of them, which says whether the library accepted it.
   std::vector<ConvCandidate> Candidates(const ConvShape& shape, bool runtime_compiled);
-  void RunCandidate(const ConvShape& shape, size_t candidate, const ConvOperands& operands,
+  bool RunCandidate(const ConvShape& shape, size_t candidate, const ConvOperands& operands,
                     cudaStream_t stream);
 
  private:

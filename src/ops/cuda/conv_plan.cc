@@ -71,9 +71,9 @@ CudnnDescriptor Convolution(const ConvShape& shape, const CudnnDescriptor& x,
   return operation;
 }
 
-// y = mode(x, scale * b); b is null for a function of x alone.
+// y = mode(x, b); b is null for a function of x alone.
 CudnnDescriptor Pointwise(cudnnPointwiseMode_t mode, const CudnnDescriptor& x,
-                          const CudnnDescriptor* b, float scale, const CudnnDescriptor& y) {
+                          const CudnnDescriptor* b, const CudnnDescriptor& y) {
   CudnnDescriptor pointwise(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
   pointwise.Set(CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1, &mode);
   pointwise.Set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1, &kFloat);
@@ -83,12 +83,7 @@ CudnnDescriptor Pointwise(cudnnPointwiseMode_t mode, const CudnnDescriptor& x,
   operation.Set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, pointwise);
   operation.Set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, x);
   operation.Set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, y);
-  if (b != nullptr) {
-    const float one = 1.0f;
-    operation.Set(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, *b);
-    operation.Set(CUDNN_ATTR_OPERATION_POINTWISE_ALPHA1, CUDNN_TYPE_FLOAT, 1, &one);
-    operation.Set(CUDNN_ATTR_OPERATION_POINTWISE_ALPHA2, CUDNN_TYPE_FLOAT, 1, &scale);
-  }
+  if (b != nullptr) operation.Set(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, *b);
   Check(operation.Finalize(), ErrorCode::kInternal, "cuDNN refuses a pointwise operation");
   return operation;
 }
@@ -108,41 +103,35 @@ class GraphBuilder {
     graph_.tensors.reserve(8);
   }
 
-  Graph Build(ConvFusion fusion) {
+  Graph Build(bool fused) {
     const bool accumulate = shape_.epilogue == Epilogue::kAccumulate;
     const bool relu = shape_.epilogue == Epilogue::kRelu;
-    const bool full = fusion == ConvFusion::kFull;
     const CudnnDescriptor& x = Add({kX, type_, {1, shape_.in, shape_.rows, shape_.columns}});
     const CudnnDescriptor& kernel =
         Add({kKernel, type_, {shape_.out, shape_.in, shape_.size, shape_.size}});
     const CudnnDescriptor& y = Add({kY, type_, out_dims_});
-    if (fusion == ConvFusion::kNone) {
+    if (!fused) {
       graph_.operations.push_back(Convolution(shape_, x, kernel, y, accumulate ? 1.0f : 0.0f));
       return std::move(graph_);
     }
-    const bool sum = full || accumulate;
-    const bool bias = full || shape_.bias;
-    const bool activate = full || relu;
     const CudnnDescriptor& convolved =
-        sum || bias || activate ? Add({kConvolved, kFloat, out_dims_, true}) : y;
+        accumulate || shape_.bias || relu ? Add({kConvolved, kFloat, out_dims_, true}) : y;
     graph_.operations.push_back(Convolution(shape_, x, kernel, convolved, 0.0f));
     const CudnnDescriptor* last = &convolved;
-    if (sum) {
+    if (accumulate) {
       const CudnnDescriptor& z = Add({kZ, type_, out_dims_});
-      const CudnnDescriptor& to = bias || activate ? Add({kSummed, kFloat, out_dims_, true}) : y;
-      graph_.operations.push_back(
-          Pointwise(CUDNN_POINTWISE_ADD, *last, &z, accumulate ? 1.0f : 0.0f, to));
+      const CudnnDescriptor& to = shape_.bias ? Add({kSummed, kFloat, out_dims_, true}) : y;
+      graph_.operations.push_back(Pointwise(CUDNN_POINTWISE_ADD, *last, &z, to));
       last = &to;
     }
-    if (bias) {
+    if (shape_.bias) {
       const CudnnDescriptor& b = Add({kBias, kFloat, {1, shape_.out, 1, 1}});
-      const CudnnDescriptor& to = activate ? Add({kBiased, kFloat, out_dims_, true}) : y;
-      graph_.operations.push_back(Pointwise(CUDNN_POINTWISE_ADD, *last, &b, 1.0f, to));
+      const CudnnDescriptor& to = relu ? Add({kBiased, kFloat, out_dims_, true}) : y;
+      graph_.operations.push_back(Pointwise(CUDNN_POINTWISE_ADD, *last, &b, to));
       last = &to;
     }
-    if (activate) {
-      const cudnnPointwiseMode_t mode = relu ? CUDNN_POINTWISE_RELU_FWD : CUDNN_POINTWISE_IDENTITY;
-      graph_.operations.push_back(Pointwise(mode, *last, nullptr, 1.0f, y));
+    if (relu) {
+      graph_.operations.push_back(Pointwise(CUDNN_POINTWISE_RELU_FWD, *last, nullptr, y));
     }
     return std::move(graph_);
   }
@@ -262,9 +251,9 @@ void CudnnDescriptor::Set(cudnnBackendAttributeName_t name, int64_t value) {
 
 bool CudnnDescriptor::Finalize() { return cudnnBackendFinalize(handle_) == CUDNN_STATUS_SUCCESS; }
 
-std::vector<ConvPlan> MakeConvPlans(cudnnHandle_t handle, const ConvShape& shape, ConvFusion fusion,
+std::vector<ConvPlan> MakeConvPlans(cudnnHandle_t handle, const ConvShape& shape, bool fused,
                                     size_t workspace_bytes, bool runtime_compiled, size_t limit) {
-  const Graph operations = GraphBuilder(shape).Build(fusion);
+  const Graph operations = GraphBuilder(shape).Build(fused);
   std::vector<cudnnBackendDescriptor_t> handles;
   for (const CudnnDescriptor& operation : operations.operations) handles.push_back(operation.get());
   CudnnDescriptor graph(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
@@ -289,16 +278,15 @@ std::vector<ConvPlan> MakeConvPlans(cudnnHandle_t handle, const ConvShape& shape
                                           CUDNN_TYPE_INT64, 1, &count, &workspace),
                  "cudnnBackendGetAttribute(workspace)");
       if (static_cast<size_t>(workspace) > workspace_bytes) continue;
-      const bool fused = fusion != ConvFusion::kNone, full = fusion == ConvFusion::kFull;
-      plans.push_back({std::move(plan), fusion, fused && (full || shape.bias),
-                       fused && (full || shape.epilogue == Epilogue::kAccumulate), compiles,
+      plans.push_back({std::move(plan), fused, fused && shape.bias,
+                       fused && shape.epilogue == Epilogue::kAccumulate, compiles,
                        static_cast<size_t>(workspace), engine.index});
     }
   }
   return plans;
 }
 
-void RunConvPlan(cudnnHandle_t handle, const ConvPlan& plan, const ConvOperands& operands,
+bool RunConvPlan(cudnnHandle_t handle, const ConvPlan& plan, const ConvOperands& operands,
                  void* workspace) {
   std::array<int64_t, 5> ids = {kX, kKernel, kY};
   std::array<const void*, 5> pointers = {operands.x, operands.kernel, operands.y};
@@ -316,7 +304,7 @@ void RunConvPlan(cudnnHandle_t handle, const ConvPlan& plan, const ConvOperands&
            pointers.data());
   pack.Set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &workspace);
   Check(pack.Finalize(), ErrorCode::kInternal, "cuDNN refuses the addresses of a convolution");
-  CheckCudnn(cudnnBackendExecute(handle, plan.plan.get(), pack.get()), "cudnnBackendExecute");
+  return cudnnBackendExecute(handle, plan.plan.get(), pack.get()) == CUDNN_STATUS_SUCCESS;
 }
 
 }  // namespace lingbot::ops::cuda

@@ -38,18 +38,12 @@ class CudnnDescriptor {
   cudnnBackendDescriptor_t handle_ = nullptr;
 };
 
-// How much of bias and epilogue the library computes in its own kernel.
-enum class ConvFusion {
-  kNone,     // the convolution alone (with y += for kAccumulate); the rest is a pass of ours
-  kMinimal,  // exactly the operations that the shape asks for
-  kFull,     // act(conv + a * z + bias) with a = 0 and an identity where not asked for: the pattern
-             // that the library's ready-made kernels know
-};
-
 // A convolution that is ready to run.
 struct ConvPlan {
   CudnnDescriptor plan;
-  ConvFusion fusion = ConvFusion::kNone;
+  // Bias and epilogue are inside the library's kernel; else it computes the convolution alone (with
+  // y += for kAccumulate) and the rest is a pass of ours.
+  bool fused = false;
   bool reads_bias = false;  // whether the graph has a bias
   bool reads_y = false;     // whether it adds y as a tensor of its own
   bool runtime_compiled = false;
@@ -61,10 +55,11 @@ struct ConvPlan {
 // engines that are not deterministic, that want more than `workspace_bytes`, that change the
 // arithmetic (tf32 for float32 data, transforms, 16-bit sums) and, unless `runtime_compiled`, those
 // that compile at run time.
-std::vector<ConvPlan> MakeConvPlans(cudnnHandle_t handle, const ConvShape& shape, ConvFusion fusion,
+std::vector<ConvPlan> MakeConvPlans(cudnnHandle_t handle, const ConvShape& shape, bool fused,
                                     size_t workspace_bytes, bool runtime_compiled, size_t limit);
 
-void RunConvPlan(cudnnHandle_t handle, const ConvPlan& plan, const ConvOperands& operands,
+// Whether the library accepted: some engines refuse only here, before they launch anything.
+bool RunConvPlan(cudnnHandle_t handle, const ConvPlan& plan, const ConvOperands& operands,
                  void* workspace);
 
 }  // namespace lingbot::ops::cuda

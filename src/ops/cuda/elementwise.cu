@@ -1,5 +1,6 @@
 #include "ops/cuda/check.h"
 #include "ops/cuda/elementwise.h"
+#include "ops/cuda/launch.cuh"
 #include "ops/cuda/pack.cuh"
 
 // Flat and row-wise operators of the transformer blocks and the camera head.
@@ -13,6 +14,7 @@ constexpr int kWidth = 8;  // elements a thread takes: 16 bytes of a 16-bit type
 template <typename X, typename Y, typename Function>
 __global__ void __launch_bounds__(kBlock)
     MapKernel(const X* x, Y* y, int64_t packs, int64_t count, Function function) {
+  WaitForPrevious();
   const int64_t index = int64_t{blockIdx.x} * kBlock + threadIdx.x;
   if (index < packs) {
     float a[kWidth], b[kWidth];
@@ -33,8 +35,8 @@ void Map(const X* x, Y* y, int64_t count, const char* name, cudaStream_t stream,
   const bool aligned = Aligned(x, 16) && Aligned(y, 16);
   const int64_t packs = aligned ? count / kWidth : 0;
   const int64_t threads = packs + (count - packs * kWidth);
-  MapKernel<<<BlocksFor(threads, kBlock), kBlock, 0, stream>>>(x, y, packs, count, function);
-  CheckLaunch(name);
+  LaunchKernel(name, MapKernel<X, Y, Function>, BlocksFor(threads, kBlock), kBlock, 0, stream, x, y,
+               packs, count, function);
 }
 
 struct TakeRectified {
@@ -59,12 +61,16 @@ struct ApplyRelu {
 struct ApplyGelu {
   __device__ float operator()(float r) const { return Gelu(r); }
 };
+struct ApplyGeluFor16Bits {
+  __device__ float operator()(float r) const { return GeluFor16Bits(r); }
+};
 
 // kWide: channels and stride are multiples of kWidth, pointers aligned.
 template <typename T, int kStep, typename Function>
 __global__ void __launch_bounds__(kBlock)
     BiasKernel(T* y, uint32_t rows, uint32_t per_row, int64_t stride, const float* bias,
                Function function) {
+  WaitForPrevious();
   const uint32_t index = blockIdx.x * kBlock + threadIdx.x;
   const uint32_t row = index / per_row;
   const uint32_t column = index % per_row * kStep;
@@ -94,17 +100,17 @@ void ApplyBias(void* y, DType dtype, int64_t rows, int64_t channels, int64_t str
     const int64_t per_row = wide ? channels / kWidth : channels;
     const unsigned blocks = BlocksFor(rows * per_row, kBlock);
     const auto launch = [&](auto kernel) {
-      kernel<<<blocks, kBlock, 0, stream>>>(data, static_cast<uint32_t>(rows),
-                                            static_cast<uint32_t>(per_row), stride, bias, function);
+      LaunchKernel(name, kernel, blocks, kBlock, 0, stream, data, static_cast<uint32_t>(rows),
+                   static_cast<uint32_t>(per_row), stride, bias, function);
     };
     wide ? launch(BiasKernel<T, kWidth, Function>) : launch(BiasKernel<T, 1, Function>);
   });
-  CheckLaunch(name);
 }
 
 __global__ void __launch_bounds__(kBlock)
     AddRowsKernel(const float* table, int64_t table_rows, float* y, int64_t count, int64_t channels,
                   int64_t y_stride) {
+  WaitForPrevious();
   const int64_t index = int64_t{blockIdx.x} * kBlock + threadIdx.x;
   if (index >= count) return;
   const int64_t row = index / channels;
@@ -116,6 +122,7 @@ template <int kStep>
 __global__ void __launch_bounds__(kBlock)
     CopyRowsKernel(const float* x, int64_t x_stride, float* y, int64_t y_stride, uint32_t rows,
                    uint32_t per_row) {
+  WaitForPrevious();
   const uint32_t index = blockIdx.x * kBlock + threadIdx.x;
   const uint32_t row = index / per_row;
   const uint32_t column = index % per_row * kStep;
@@ -128,6 +135,7 @@ __global__ void __launch_bounds__(kBlock)
 __global__ void __launch_bounds__(kBlock)
     GatherRowsKernel(const float* table, const int32_t* index, int64_t count, int64_t channels,
                      int64_t frame_stride, float* y) {
+  WaitForPrevious();
   const int64_t row = blockIdx.x;
   const float* source = table + index[row] * channels;
   float* target = y + row / count * frame_stride + row % count * channels;
@@ -137,6 +145,7 @@ __global__ void __launch_bounds__(kBlock)
 __global__ void __launch_bounds__(kBlock)
     ModulateKernel(const float* modulation, const float* plain, const float* normed, float* x,
                    int64_t count, int64_t channels) {
+  WaitForPrevious();
   const int64_t index = int64_t{blockIdx.x} * kBlock + threadIdx.x;
   if (index >= count) return;
   const int64_t column = index % channels;
@@ -148,6 +157,7 @@ __global__ void __launch_bounds__(kBlock)
 __global__ void __launch_bounds__(kBlock)
     ActivatePoseKernel(const float* raw, float* poses, int64_t count, int64_t size,
                        int64_t linear) {
+  WaitForPrevious();
   const int64_t index = int64_t{blockIdx.x} * kBlock + threadIdx.x;
   if (index >= count) return;
   poses[index] = index % size < linear ? raw[index] : Rectify(raw[index]);
@@ -188,7 +198,12 @@ void AddBias(void* y, DType dtype, int64_t rows, int64_t channels, int64_t y_str
 
 void AddBiasGelu(void* y, DType dtype, int64_t rows, int64_t channels, int64_t y_stride,
                  const float* bias, cudaStream_t stream) {
-  ApplyBias(y, dtype, rows, channels, y_stride, bias, "AddBiasGelu", stream, ApplyGelu{});
+  const char* name = "AddBiasGelu";
+  if (dtype == DType::kF32) {
+    ApplyBias(y, dtype, rows, channels, y_stride, bias, name, stream, ApplyGelu{});
+  } else {
+    ApplyBias(y, dtype, rows, channels, y_stride, bias, name, stream, ApplyGeluFor16Bits{});
+  }
 }
 
 void AddBiasRelu(void* y, DType dtype, int64_t rows, int64_t channels, int64_t y_stride,
@@ -200,9 +215,8 @@ void AddRows(const float* table, int64_t table_rows, float* y, int64_t rows, int
              int64_t y_stride, cudaStream_t stream) {
   const int64_t count = rows * channels;
   if (count == 0) return;
-  AddRowsKernel<<<BlocksFor(count, kBlock), kBlock, 0, stream>>>(table, table_rows, y, count,
-                                                                 channels, y_stride);
-  CheckLaunch("AddRows");
+  LaunchKernel("AddRows", AddRowsKernel, BlocksFor(count, kBlock), kBlock, 0, stream, table,
+               table_rows, y, count, channels, y_stride);
 }
 
 void CopyRows(const float* x, int64_t x_stride, float* y, int64_t y_stride, int64_t rows,
@@ -213,37 +227,34 @@ void CopyRows(const float* x, int64_t x_stride, float* y, int64_t y_stride, int6
                     Aligned(x, 16) && Aligned(y, 16);
   const int64_t per_row = wide ? columns / kStep : columns;
   const auto launch = [&](auto kernel) {
-    kernel<<<BlocksFor(rows * per_row, kBlock), kBlock, 0, stream>>>(
-        x, x_stride, y, y_stride, static_cast<uint32_t>(rows), static_cast<uint32_t>(per_row));
+    LaunchKernel("CopyRows", kernel, BlocksFor(rows * per_row, kBlock), kBlock, 0, stream, x,
+                 x_stride, y, y_stride, static_cast<uint32_t>(rows),
+                 static_cast<uint32_t>(per_row));
   };
   wide ? launch(CopyRowsKernel<kStep>) : launch(CopyRowsKernel<1>);
-  CheckLaunch("CopyRows");
 }
 
 void GatherRows(const float* table, const int32_t* index, int64_t frames, int64_t count,
                 int64_t channels, int64_t frame_stride, float* y, cudaStream_t stream) {
   if (frames * count == 0) return;
-  GatherRowsKernel<<<static_cast<unsigned>(frames * count), kBlock, 0, stream>>>(
-      table, index, count, channels, frame_stride, y);
-  CheckLaunch("GatherRows");
+  LaunchKernel("GatherRows", GatherRowsKernel, static_cast<unsigned>(frames * count), kBlock, 0,
+               stream, table, index, count, channels, frame_stride, y);
 }
 
 void Modulate(const float* modulation, const float* plain, const float* normed, float* x,
               int64_t frames, int64_t channels, cudaStream_t stream) {
   const int64_t count = frames * channels;
   if (count == 0) return;
-  ModulateKernel<<<BlocksFor(count, kBlock), kBlock, 0, stream>>>(modulation, plain, normed, x,
-                                                                  count, channels);
-  CheckLaunch("Modulate");
+  LaunchKernel("Modulate", ModulateKernel, BlocksFor(count, kBlock), kBlock, 0, stream, modulation,
+               plain, normed, x, count, channels);
 }
 
 void ActivatePose(const float* raw, float* poses, int64_t frames, int64_t size, int64_t linear,
                   cudaStream_t stream) {
   const int64_t count = frames * size;
   if (count == 0) return;
-  ActivatePoseKernel<<<BlocksFor(count, kBlock), kBlock, 0, stream>>>(raw, poses, count, size,
-                                                                      linear);
-  CheckLaunch("ActivatePose");
+  LaunchKernel("ActivatePose", ActivatePoseKernel, BlocksFor(count, kBlock), kBlock, 0, stream, raw,
+               poses, count, size, linear);
 }
 
 }  // namespace lingbot::ops::cuda

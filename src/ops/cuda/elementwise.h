@@ -50,7 +50,9 @@ void AddPositionMap(const float* across, const float* down, void* x, DType dtype
 
 // Patches of a normalised image as rows, order channel, row, column; out = (image - mean) /
 // deviation. image [3, height, width] float32; out [patches, out_stride >= 3 * patch * patch]
-// float32, bf16 or f16; what lies between the row's end and the stride is not written.
+// float32, bf16 or f16; the rest of a row up to the stride is set to zero, so that a product may
+// run over a padded width (588 = 3 * 14 * 14 is no multiple of 8; 592 lets matrix units load 16
+// bytes).
 struct Normalization {
   float mean[3];
   float deviation[3];

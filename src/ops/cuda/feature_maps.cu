@@ -1,5 +1,6 @@
 #include "ops/cuda/check.h"
 #include "ops/cuda/elementwise.h"
+#include "ops/cuda/launch.cuh"
 #include "ops/cuda/pack.cuh"
 
 // Operators on images and feature maps: patches in, depth out.
@@ -14,6 +15,7 @@ template <typename T, int kStep>
 __global__ void __launch_bounds__(kBlock)
     PositionMapKernel(const float* across, const float* down, T* x, uint32_t count,
                       uint32_t columns, uint32_t half) {
+  WaitForPrevious();
   const uint32_t index = blockIdx.x * kBlock + threadIdx.x;
   if (index >= count) return;
   const uint32_t per_pixel = 2 * half / kStep;
@@ -34,12 +36,17 @@ template <typename T>
 __global__ void __launch_bounds__(kBlock)
     ExtractPatchesKernel(const float* image, int64_t height, int64_t width, int patch,
                          Normalization normalization, T* out, int64_t out_stride) {
+  WaitForPrevious();
   const int64_t columns = width / patch;
   const int64_t top = blockIdx.x / columns * patch;
   const int64_t left = blockIdx.x % columns * patch;
   const int area = patch * patch;
   T* row = out + blockIdx.x * out_stride;
-  for (int i = threadIdx.x; i < 3 * area; i += kBlock) {
+  for (int i = threadIdx.x; i < out_stride; i += kBlock) {
+    if (i >= 3 * area) {
+      row[i] = Narrow<T>(0.0f);
+      continue;
+    }
     const int channel = i / area;
     const int y = i % area / patch;
     const int x = i % patch;
@@ -53,6 +60,7 @@ template <typename Unit>
 __global__ void __launch_bounds__(kBlock)
     DepthToSpaceKernel(const Unit* x, Unit* y, uint32_t count, uint32_t columns, uint32_t size,
                        uint32_t run) {
+  WaitForPrevious();
   const uint32_t index = blockIdx.x * kBlock + threadIdx.x;
   if (index >= count) return;
   const uint32_t in_run = index % run;
@@ -66,14 +74,15 @@ template <typename Unit>
 void LaunchDepthToSpace(const void* x, void* y, int64_t pixels, int64_t columns, int size,
                         int64_t run, cudaStream_t stream) {
   const int64_t count = pixels * size * run;
-  DepthToSpaceKernel<<<BlocksFor(count, kBlock), kBlock, 0, stream>>>(
-      static_cast<const Unit*>(x), static_cast<Unit*>(y), static_cast<uint32_t>(count),
-      static_cast<uint32_t>(columns), static_cast<uint32_t>(size), static_cast<uint32_t>(run));
-  CheckLaunch("DepthToSpace");
+  LaunchKernel("DepthToSpace", DepthToSpaceKernel<Unit>, BlocksFor(count, kBlock), kBlock, 0,
+               stream, static_cast<const Unit*>(x), static_cast<Unit*>(y),
+               static_cast<uint32_t>(count), static_cast<uint32_t>(columns),
+               static_cast<uint32_t>(size), static_cast<uint32_t>(run));
 }
 
 __global__ void __launch_bounds__(kBlock)
     DepthActivationKernel(const float2* x, int64_t pixels, float* depth, float* confidence) {
+  WaitForPrevious();
   const int64_t pixel = int64_t{blockIdx.x} * kBlock + threadIdx.x;
   if (pixel >= pixels) return;
   const float2 logits = x[pixel];
@@ -88,6 +97,7 @@ template <typename T, int kStep>
 __global__ void __launch_bounds__(kBlock)
     PredictDepthKernel(const T* x, int64_t pixels, int channels, const float* w, const float* b,
                        float* depth, float* confidence) {
+  WaitForPrevious();
   __shared__ float weights[2 * kMaxChannels];
   for (int i = threadIdx.x; i < 2 * channels; i += kBlock) weights[i] = w[i];
   __syncthreads();
@@ -119,13 +129,12 @@ void AddPositionMap(const float* across, const float* down, void* x, DType dtype
         half % kWidth == 0 && Aligned(x, 16) && Aligned(across, 16) && Aligned(down, 16);
     const int64_t count = wide ? elements / kWidth : elements;
     const auto launch = [&](auto kernel) {
-      kernel<<<BlocksFor(count, kBlock), kBlock, 0, stream>>>(
-          across, down, static_cast<T*>(x), static_cast<uint32_t>(count),
-          static_cast<uint32_t>(columns), static_cast<uint32_t>(half));
+      LaunchKernel("AddPositionMap", kernel, BlocksFor(count, kBlock), kBlock, 0, stream, across,
+                   down, static_cast<T*>(x), static_cast<uint32_t>(count),
+                   static_cast<uint32_t>(columns), static_cast<uint32_t>(half));
     };
     wide ? launch(PositionMapKernel<T, kWidth>) : launch(PositionMapKernel<T, 1>);
   });
-  CheckLaunch("AddPositionMap");
 }
 
 void ExtractPatches(const float* image, int64_t height, int64_t width, int patch,
@@ -134,10 +143,10 @@ void ExtractPatches(const float* image, int64_t height, int64_t width, int patch
   const int64_t patches = (height / patch) * (width / patch);
   if (patches == 0) return;
   VisitFloatType(out_dtype, "ExtractPatches", [&]<typename T>(T) {
-    ExtractPatchesKernel<<<static_cast<unsigned>(patches), kBlock, 0, stream>>>(
-        image, height, width, patch, normalization, static_cast<T*>(out), out_stride);
+    LaunchKernel("ExtractPatches", ExtractPatchesKernel<T>, static_cast<unsigned>(patches), kBlock,
+                 0, stream, image, height, width, patch, normalization, static_cast<T*>(out),
+                 out_stride);
   });
-  CheckLaunch("ExtractPatches");
 }
 
 void DepthToSpace(const void* x, DType dtype, int64_t rows, int64_t columns, int size,
@@ -156,9 +165,8 @@ void DepthToSpace(const void* x, DType dtype, int64_t rows, int64_t columns, int
 void DepthActivation(const float* x, int64_t pixels, float* depth, float* confidence,
                      cudaStream_t stream) {
   if (pixels == 0) return;
-  DepthActivationKernel<<<BlocksFor(pixels, kBlock), kBlock, 0, stream>>>(
-      reinterpret_cast<const float2*>(x), pixels, depth, confidence);
-  CheckLaunch("DepthActivation");
+  LaunchKernel("DepthActivation", DepthActivationKernel, BlocksFor(pixels, kBlock), kBlock, 0,
+               stream, reinterpret_cast<const float2*>(x), pixels, depth, confidence);
 }
 
 void PredictDepth(const void* x, DType dtype, int64_t pixels, int64_t channels, const float* w,
@@ -167,13 +175,13 @@ void PredictDepth(const void* x, DType dtype, int64_t pixels, int64_t channels, 
   if (channels > kMaxChannels) FailUnsupported("PredictDepth", "more than 256 channels");
   VisitF32OrF16(dtype, "PredictDepth", [&]<typename T>(T) {
     const auto launch = [&](auto kernel) {
-      kernel<<<BlocksFor(pixels, kBlock), kBlock, 0, stream>>>(
-          static_cast<const T*>(x), pixels, static_cast<int>(channels), w, b, depth, confidence);
+      LaunchKernel("PredictDepth", kernel, BlocksFor(pixels, kBlock), kBlock, 0, stream,
+                   static_cast<const T*>(x), pixels, static_cast<int>(channels), w, b, depth,
+                   confidence);
     };
     const bool wide = channels % kWidth == 0 && Aligned(x, 16);
     wide ? launch(PredictDepthKernel<T, kWidth>) : launch(PredictDepthKernel<T, 1>);
   });
-  CheckLaunch("PredictDepth");
 }
 
 }  // namespace lingbot::ops::cuda

@@ -1,4 +1,5 @@
 #include "ops/cuda/check.h"
+#include "ops/cuda/launch.cuh"
 #include "ops/cuda/layer_norm.h"
 #include "ops/cuda/pack.cuh"
 
@@ -35,6 +36,7 @@ template <typename T, int kThreads, int kPacks>
 __global__ void __launch_bounds__(kThreads)
     LayerNormKernel(Rows rows, const float* x, const float* __restrict__ gamma,
                     const float* __restrict__ beta, float eps, T* y) {
+  WaitForPrevious();
   constexpr int kChannels = kThreads * kPacks * kLanes;
   __shared__ float partial[2][kThreads / 32];
   const int64_t row = blockIdx.x;
@@ -78,6 +80,7 @@ template <typename T>
 __global__ void __launch_bounds__(256)
     LayerNormAnyKernel(Rows rows, int64_t count, int64_t channels, const float* x,
                        const float* gamma, const float* beta, float eps, T* y) {
+  WaitForPrevious();
   const int64_t row = int64_t{blockIdx.x} * 8 + threadIdx.x / 32;
   if (row >= count) return;
   const int lane = threadIdx.x % 32;
@@ -109,14 +112,15 @@ void Launch(const LayerNormShape& shape, const float* x, const float* gamma, con
   const bool aligned = MultipleOf4(shape.x) && MultipleOf4(shape.y) && Aligned(x, 16) &&
                        Aligned(gamma, 16) && Aligned(beta, 16) && Aligned(y, sizeof(T) * kLanes);
   if (aligned && shape.channels == 1024) {
-    LayerNormKernel<T, 128, 2><<<blocks, 128, 0, stream>>>(rows, x, gamma, beta, eps, y);
+    LaunchKernel("LayerNorm", LayerNormKernel<T, 128, 2>, blocks, 128, 0, stream, rows, x, gamma,
+                 beta, eps, y);
   } else if (aligned && shape.channels == 2048) {
-    LayerNormKernel<T, 256, 2><<<blocks, 256, 0, stream>>>(rows, x, gamma, beta, eps, y);
+    LaunchKernel("LayerNorm", LayerNormKernel<T, 256, 2>, blocks, 256, 0, stream, rows, x, gamma,
+                 beta, eps, y);
   } else {
-    LayerNormAnyKernel<<<BlocksFor(shape.rows, 8), 256, 0, stream>>>(
-        rows, shape.rows, shape.channels, x, gamma, beta, eps, y);
+    LaunchKernel("LayerNorm", LayerNormAnyKernel<T>, BlocksFor(shape.rows, 8), 256, 0, stream, rows,
+                 shape.rows, shape.channels, x, gamma, beta, eps, y);
   }
-  CheckLaunch("LayerNorm");
 }
 
 }  // namespace

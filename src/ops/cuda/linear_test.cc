@@ -92,9 +92,10 @@ struct OnDevice {
 
 class LinearCheck : public DeviceTest {
  protected:
-  void Compare(const Problem& problem) {
+  void Compare(const Problem& problem,
+               LinearPlans::Choice choice = LinearPlans::Choice::kHeuristic) {
     const DeviceArray workspace(static_cast<int64_t>(LinearPlans::kWorkspaceBytes), DType::kU8);
-    LinearPlans plans(workspace.data(), LinearPlans::kWorkspaceBytes);
+    LinearPlans plans(workspace.data(), LinearPlans::kWorkspaceBytes, choice);
     const std::vector<float> expected = problem.Expected();
     double tolerance = Tolerance(problem.y_dtype) + 1e-7 * std::sqrt(problem.size.in);
     // A pass of its own rounds y a second time.
@@ -159,6 +160,14 @@ TEST_F(LinearCheck, FewRows) {
 // through.
 TEST_F(LinearCheck, Float32IsNotRoundedToTf32) {
   Compare(Problem({256, 1024, 256}, DType::kF32, DType::kF32, Epilogue::kStore, true, 0));
+}
+
+// The measurement leaves y alone.
+TEST_F(LinearCheck, MeasuredChoiceComputesTheSame) {
+  for (const Epilogue epilogue : kEpilogues) {
+    Compare(Problem({100, 512, 256}, DType::kBF16, DType::kF32, epilogue, true, 8),
+            LinearPlans::Choice::kMeasured);
+  }
 }
 
 TEST_F(LinearCheck, ReplaysFromAGraphAndRepeatsToTheBit) {

@@ -1,4 +1,5 @@
 #include "ops/cuda/check.h"
+#include "ops/cuda/launch.cuh"
 #include "ops/cuda/norm_rotate.h"
 #include "ops/cuda/pack.cuh"
 
@@ -105,6 +106,7 @@ __device__ void RotateHalves(const float* cos, const float* sin, int lane,
 // the cache.
 template <typename T, typename Cache, int kLanes, int kParts, Pairing kPairing>
 __global__ void __launch_bounds__(kBlock) NormRotateKernel(Arguments arguments, T* qkv) {
+  WaitForPrevious();
   constexpr int kHeadDim = kLanes * kWidth;
   const uint32_t count = static_cast<uint32_t>(arguments.rows * kParts * arguments.heads);
   const uint32_t index = blockIdx.x * (kBlock / kLanes) + threadIdx.x / kLanes;
@@ -144,6 +146,7 @@ __global__ void __launch_bounds__(kBlock) NormRotateKernel(Arguments arguments, 
 template <typename T, typename Cache>
 __global__ void __launch_bounds__(32)
     NormRotateAnyKernel(Arguments arguments, int parts, Pairing pairing, int64_t head_dim, T* qkv) {
+  WaitForPrevious();
   extern __shared__ float values[];
   const Head at(blockIdx.x, parts, static_cast<uint32_t>(arguments.heads));
   const int lane = threadIdx.x;
@@ -192,11 +195,11 @@ void LaunchFast(const Arguments& arguments, Pairing pairing, T* qkv, cudaStream_
   const int64_t threads = arguments.rows * kParts * arguments.heads * kLanes;
   const unsigned blocks = BlocksFor(threads, kBlock);
   if (pairing == Pairing::kAdjacent) {
-    NormRotateKernel<T, Cache, kLanes, kParts, Pairing::kAdjacent>
-        <<<blocks, kBlock, 0, stream>>>(arguments, qkv);
+    LaunchKernel("NormRotate", NormRotateKernel<T, Cache, kLanes, kParts, Pairing::kAdjacent>,
+                 blocks, kBlock, 0, stream, arguments, qkv);
   } else {
-    NormRotateKernel<T, Cache, kLanes, kParts, Pairing::kHalvesOfHalf>
-        <<<blocks, kBlock, 0, stream>>>(arguments, qkv);
+    LaunchKernel("NormRotate", NormRotateKernel<T, Cache, kLanes, kParts, Pairing::kHalvesOfHalf>,
+                 blocks, kBlock, 0, stream, arguments, qkv);
   }
 }
 
@@ -210,10 +213,9 @@ void Launch(const QkvRows& qkv, const Arguments& arguments, Pairing pairing, cud
   } else {
     const unsigned blocks = static_cast<unsigned>(qkv.rows * kParts * qkv.heads);
     const size_t shared = static_cast<size_t>(qkv.head_dim) * sizeof(float);
-    NormRotateAnyKernel<T, Cache>
-        <<<blocks, 32, shared, stream>>>(arguments, kParts, pairing, qkv.head_dim, data);
+    LaunchKernel("NormRotate", NormRotateAnyKernel<T, Cache>, blocks, 32, shared, stream, arguments,
+                 kParts, pairing, qkv.head_dim, data);
   }
-  CheckLaunch("NormRotate");
 }
 
 Arguments MakeArguments(const QkvRows& qkv, const HeadNorms& norms, const RotaryRows& table,
@@ -226,6 +228,7 @@ template <typename T, typename Cache>
 __global__ void __launch_bounds__(kBlock)
     StoreKvKernel(const T* qkv, int64_t count, int64_t width, const int64_t* offsets, Cache* k,
                   Cache* v) {
+  WaitForPrevious();
   const int64_t index = int64_t{blockIdx.x} * kBlock + threadIdx.x;
   if (index >= count) return;
   const int64_t row = index / (2 * width);
@@ -239,6 +242,7 @@ __global__ void __launch_bounds__(kBlock)
 __global__ void __launch_bounds__(kBlock)
     TimeAnglesKernel(const float* angles, int64_t count, int64_t tokens, int64_t time_pairs,
                      int64_t pairs, float* cos, float* sin) {
+  WaitForPrevious();
   const int64_t index = int64_t{blockIdx.x} * kBlock + threadIdx.x;
   if (index >= count) return;
   const int64_t row = index / time_pairs;
@@ -275,21 +279,19 @@ void StoreKv(const QkvRows& qkv, const KvRows& cache, cudaStream_t stream) {
   const int64_t count = qkv.rows * 2 * width;
   VisitF32OrBF16(qkv.dtype, "StoreKv", [&]<typename T>(T) {
     VisitF32OrBF16(cache.dtype, "StoreKv", [&]<typename Cache>(Cache) {
-      StoreKvKernel<<<BlocksFor(count, kBlock), kBlock, 0, stream>>>(
-          static_cast<const T*>(qkv.data), count, width, cache.offsets,
-          static_cast<Cache*>(cache.k), static_cast<Cache*>(cache.v));
+      LaunchKernel("StoreKv", StoreKvKernel<T, Cache>, BlocksFor(count, kBlock), kBlock, 0, stream,
+                   static_cast<const T*>(qkv.data), count, width, cache.offsets,
+                   static_cast<Cache*>(cache.k), static_cast<Cache*>(cache.v));
     });
   });
-  CheckLaunch("StoreKv");
 }
 
 void WriteTimeAngles(const float* angles, int64_t frames, int64_t tokens, int64_t time_pairs,
                      int64_t pairs, float* cos, float* sin, cudaStream_t stream) {
   const int64_t count = frames * tokens * time_pairs;
   if (count == 0) return;
-  TimeAnglesKernel<<<BlocksFor(count, kBlock), kBlock, 0, stream>>>(angles, count, tokens,
-                                                                    time_pairs, pairs, cos, sin);
-  CheckLaunch("WriteTimeAngles");
+  LaunchKernel("WriteTimeAngles", TimeAnglesKernel, BlocksFor(count, kBlock), kBlock, 0, stream,
+               angles, count, tokens, time_pairs, pairs, cos, sin);
 }
 
 }  // namespace lingbot::ops::cuda

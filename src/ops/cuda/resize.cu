@@ -1,4 +1,5 @@
 #include "ops/cuda/check.h"
+#include "ops/cuda/launch.cuh"
 #include "ops/cuda/pack.cuh"
 #include "ops/cuda/resize.h"
 
@@ -29,8 +30,8 @@ struct Tap {
 // kStep channels of one output pixel a thread.
 template <typename T, int kStep>
 __global__ void __launch_bounds__(kBlock)
-    ResizeKernel(Grid grid, const T* __restrict__ x, PositionAddend addend, T* __restrict__ y,
-                 uint32_t count) {
+    ResizeKernel(Grid grid, const T* x, PositionAddend addend, T* y, uint32_t count) {
+  WaitForPrevious();
   const uint32_t index = blockIdx.x * kBlock + threadIdx.x;
   if (index >= count) return;
   const uint32_t per_pixel = grid.channels / kStep;
@@ -82,11 +83,10 @@ void Launch(const ResizeShape& shape, const T* x, const PositionAddend& addend, 
   const int64_t elements = shape.out_rows * shape.out_columns * shape.channels;
   const int64_t count = wide ? elements / kWidth : elements;
   const auto launch = [&](auto kernel) {
-    kernel<<<BlocksFor(count, kBlock), kBlock, 0, stream>>>(grid, x, addend, y,
-                                                            static_cast<uint32_t>(count));
+    LaunchKernel("ResizeBilinear", kernel, BlocksFor(count, kBlock), kBlock, 0, stream, grid, x,
+                 addend, y, static_cast<uint32_t>(count));
   };
   wide ? launch(ResizeKernel<T, kWidth>) : launch(ResizeKernel<T, 1>);
-  CheckLaunch("ResizeBilinear");
 }
 
 }  // namespace
