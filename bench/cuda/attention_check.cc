@@ -220,13 +220,13 @@ void CheckFrames(Context& context, const char* name, const FrameCase& one,
   const DeviceBytes out(rows * row * element);
   const DeviceBytes pages(sizeof(int32_t));
   CheckCuda(cudaMemsetAsync(pages.data(), 0, sizeof(int32_t), context.stream), "cudaMemsetAsync");
-  FillNormal(one.dtype, activation.data(), rows * 3 * row, context.seed++, 1.5f, context.stream);
+  FillNormal(static_cast<int>(element), activation.data(), rows * 3 * row, context.seed++, 1.5f, context.stream);
   Poison(out.data(), rows * row * element, context.stream);
   const auto* base = static_cast<const char*>(activation.data());
   launch({base, base + row * element, base + 2 * row * element, 3 * row, out.data()});
   for (const int frame : {0, one.frames - 1}) {
     const size_t offset = static_cast<size_t>(frame) * one.tokens * row * element;
-    Problem problem{one.dtype, one.heads, one.head_dim, one.tokens, one.tokens, one.tokens,
+    Problem problem{static_cast<int>(element), one.heads, one.head_dim, one.tokens, one.tokens, one.tokens,
                     base + 3 * offset, 3 * row,
                     {base + 3 * offset + row * element, base + 3 * offset + 2 * row * element,
                      3 * row, 3 * row, static_cast<const int32_t*>(pages.data())}};
@@ -332,7 +332,7 @@ void CheckEntry(Context& context, int rows, int heads, int head_dim, int capacit
             "cudaMemcpyAsync");
   Poison(k.data(), capacity * row * 4, context.stream);
   Poison(v.data(), capacity * row * 4, context.stream);
-  const Problem problem{DType::kF32, heads, head_dim, rows, 1, count, q.data(), row,
+  const Problem problem{4, heads, head_dim, rows, 1, count, q.data(), row,
                         {k.data(), v.data(), row, row,
                          static_cast<const int32_t*>(pages.data())}};
   FillProblem(problem, context.seed++, 2.0f, context.stream);

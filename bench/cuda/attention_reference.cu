@@ -4,7 +4,7 @@
 
 #include "attention_reference.h"
 #include "ops/cuda/check.h"
-#include "ops/cuda/staged_ints.h"
+#include "ops/cuda/device_bytes.h"
 
 namespace lingbot::bench {
 namespace {
@@ -229,9 +229,9 @@ void Poison(void* data, size_t bytes, CudaStream stream) {
   CheckCuda(cudaMemsetAsync(data, 0xFF, bytes, stream), "cudaMemsetAsync");
 }
 
-void FillNormal(DType dtype, void* data, int64_t count, uint64_t seed, float scale,
+void FillNormal(int element_bytes, void* data, int64_t count, uint64_t seed, float scale,
                 CudaStream stream) {
-  if (dtype == DType::kF32) {
+  if (element_bytes == 4) {
     NormalKernel<<<1056, kThreads, 0, stream>>>(static_cast<float*>(data), count, seed, scale);
   } else {
     NormalKernel<<<1056, kThreads, 0, stream>>>(static_cast<__nv_bfloat16*>(data), count, seed,
@@ -243,7 +243,7 @@ void FillNormal(DType dtype, void* data, int64_t count, uint64_t seed, float sca
 void FillProblem(const Problem& problem, uint64_t seed, float q_scale, CudaStream stream) {
   const auto rows =
       static_cast<unsigned>(std::max<int64_t>(problem.q_tokens, problem.kv_tokens));
-  if (problem.dtype == DType::kF32) {
+  if (problem.element_bytes == 4) {
     FillKernel<<<dim3(rows, 3), kThreads, 0, stream>>>(MakeView<float>(problem), problem.q_tokens,
                                                        seed, q_scale);
   } else {
@@ -255,7 +255,7 @@ void FillProblem(const Problem& problem, uint64_t seed, float q_scale, CudaStrea
 
 Errors Judge(const Problem& problem, const void* out, const std::vector<int32_t>& rows,
              CudaStream stream) {
-  return problem.dtype == DType::kF32
+  return problem.element_bytes == 4
              ? JudgeTyped(problem, static_cast<const float*>(out), rows, stream)
              : JudgeTyped(problem, static_cast<const __nv_bfloat16*>(out), rows, stream);
 }

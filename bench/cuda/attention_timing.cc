@@ -90,7 +90,7 @@ void TimeFrames(cudaStream_t stream, const FrameShape& shape) {
   const int64_t row = int64_t{shape.heads} * shape.head_dim;
   const int64_t rows = int64_t{shape.frames} * shape.tokens;
   const DeviceBytes activation(rows * 3 * row * 2), out(rows * row * 2);
-  FillNormal(DType::kBF16, activation.data(), rows * 3 * row, 7, 1.0f, stream);
+  FillNormal(2, activation.data(), rows * 3 * row, 7, 1.0f, stream);
   const auto* base = static_cast<const char*>(activation.data());
   const FrameCall call{base, base + row * 2, base + row * 4, 3 * row, out.data()};
   const double flop = 4.0 * rows * shape.tokens * row;
@@ -116,8 +116,8 @@ void TimeEntry(cudaStream_t stream, int rows, int count) {
   const DeviceBytes caches(2 * lists * cache_bytes);
   const DeviceBytes q(size_t{16} * 16 * 128 * 4), out(size_t{16} * 16 * 128 * 4), entries(4);
   const DeviceBytes workspace(EntryWorkspace(shape));
-  FillNormal(DType::kF32, caches.data(), 2 * lists * cache_bytes / 4, 3, 1.0f, stream);
-  FillNormal(DType::kF32, q.data(), 16 * 16 * 128, 4, 1.0f, stream);
+  FillNormal(4, caches.data(), 2 * lists * cache_bytes / 4, 3, 1.0f, stream);
+  FillNormal(4, q.data(), 16 * 16 * 128, 4, 1.0f, stream);
   ClearEntryWorkspace(shape, workspace.data(), stream);
   CheckCuda(cudaMemcpyAsync(entries.data(), &count, 4, cudaMemcpyHostToDevice, stream),
             "cudaMemcpyAsync");

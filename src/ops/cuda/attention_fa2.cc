@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "ops/cuda/attention_fa2_kernels.h"
 #include "ops/cuda/attention_plan.h"
+#include "ops/cuda/device_bytes.h"
 #include "ops/cuda/flashinfer_checks.h"
 #include "ops/cuda/staged_ints.h"
 

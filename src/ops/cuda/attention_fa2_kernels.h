@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
+#include "ops/cuda/attention_layout.h"
 #include "ops/cuda/attention_paged.h"
-#include "ops/cuda/attention_plan.h"
 
 namespace lingbot::ops::cuda {
 

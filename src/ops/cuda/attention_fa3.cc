@@ -6,6 +6,7 @@
 #include "ops/cuda/attention_fa3_kernels.h"
 #include "ops/cuda/attention_merge.h"
 #include "ops/cuda/attention_plan.h"
+#include "ops/cuda/device_bytes.h"
 #include "ops/cuda/flashinfer_checks.h"
 #include "ops/cuda/staged_ints.h"
 

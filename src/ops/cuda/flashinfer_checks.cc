@@ -39,8 +39,11 @@ void CheckRows(int64_t rows, int64_t token_stride, int64_t row_elements) {
 
 void CheckPagedLimits(const PagedLimits& limits) {
   CheckHeadDim(limits.heads, limits.head_dim);
-  Check(limits.max_q_tokens >= 1, ErrorCode::kInternal,
-        "paged attention planned for {} query rows", limits.max_q_tokens);
+  // Partial results of a row, of all its heads, are addressed in 32 bits too.
+  const int64_t row = static_cast<int64_t>(limits.heads) * limits.head_dim;
+  Check(limits.max_q_tokens >= 1 && limits.max_q_tokens <= kMax32 / 4 / row,
+        ErrorCode::kInternal, "paged attention planned for {} query rows of {} elements",
+        limits.max_q_tokens, row);
 }
 
 void CheckPagedCall(const PagedCall& call, const PagedLimits& limits, const PagedStep& step) {

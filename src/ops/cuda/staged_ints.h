@@ -41,19 +41,6 @@ class StagedInts {
   int current_ = 0;
 };
 
-// Owns device memory of a fixed size on the current device; not zeroed.
-class DeviceBytes {
- public:
-  explicit DeviceBytes(size_t bytes);
-  ~DeviceBytes();
-  DeviceBytes(const DeviceBytes&) = delete;
-  DeviceBytes& operator=(const DeviceBytes&) = delete;
-  void* data() const { return data_; }
-
- private:
-  void* data_ = nullptr;
-};
-
 int MultiprocessorCount();  // of the current device
 // 90 for compute capability 9.0.
 int ComputeCapability();
