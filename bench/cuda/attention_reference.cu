@@ -31,9 +31,17 @@ struct View {  // a Problem with typed pointers
 
 template <typename Element>
 View<Element> MakeView(const Problem& p) {
-  return {static_cast<const Element*>(p.q), static_cast<const Element*>(p.kv.k),
-          static_cast<const Element*>(p.kv.v), p.q_token_stride, p.kv.page_stride,
-          p.kv.token_stride, p.kv.pages, p.page_size, p.heads, p.head_dim, p.kv_tokens};
+  return {static_cast<const Element*>(p.q),
+          static_cast<const Element*>(p.kv.k),
+          static_cast<const Element*>(p.kv.v),
+          p.q_token_stride,
+          p.kv.page_stride,
+          p.kv.token_stride,
+          p.kv.pages,
+          p.page_size,
+          p.heads,
+          p.head_dim,
+          p.kv_tokens};
 }
 
 __device__ uint32_t Mix(uint64_t x) {
@@ -75,8 +83,8 @@ __global__ void FillKernel(View<Element> view, int64_t q_tokens, uint64_t seed, 
                                             : view.v + view.Offset(row);
   auto* target = const_cast<Element*>(source);
   for (int i = threadIdx.x; i < elements; i += kThreads) {
-    Assign(target[i], (blockIdx.y == 0 ? q_scale : 1.0f) *
-                          Normal(row * elements + i, seed * 3 + blockIdx.y));
+    Assign(target[i],
+           (blockIdx.y == 0 ? q_scale : 1.0f) * Normal(row * elements + i, seed * 3 + blockIdx.y));
   }
 }
 
@@ -241,8 +249,7 @@ void FillNormal(int element_bytes, void* data, int64_t count, uint64_t seed, flo
 }
 
 void FillProblem(const Problem& problem, uint64_t seed, float q_scale, CudaStream stream) {
-  const auto rows =
-      static_cast<unsigned>(std::max<int64_t>(problem.q_tokens, problem.kv_tokens));
+  const auto rows = static_cast<unsigned>(std::max<int64_t>(problem.q_tokens, problem.kv_tokens));
   if (problem.element_bytes == 4) {
     FillKernel<<<dim3(rows, 3), kThreads, 0, stream>>>(MakeView<float>(problem), problem.q_tokens,
                                                        seed, q_scale);

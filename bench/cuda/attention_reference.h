@@ -34,7 +34,8 @@ struct Errors {
 
 // Every byte 0xFF: NaN in every type.
 void Poison(void* data, size_t bytes, CudaStream stream);
-// Normal values of standard deviation `scale`, `count` of them; the same seed gives the same values.
+// Normal values of standard deviation `scale`, `count` of them; the same seed gives the same
+// values.
 void FillNormal(int element_bytes, void* data, int64_t count, uint64_t seed, float scale,
                 CudaStream stream);
 // The same for the rows of q and for the visible rows of K and V, wherever they lie.

@@ -60,9 +60,8 @@ void TimePaged(cudaStream_t stream, const char* name, const Case& one, const Sce
   Paged paged({one.q_tokens, one.heads, one.head_dim});
   paged.Plan(scenes[0]->step());
   paged.Upload(stream);
-  const double time = Median(stream, kBlocks, [&](int i) {
-    paged.Run(scenes[i % scenes.size()]->call(), stream);
-  });
+  const double time =
+      Median(stream, kBlocks, [&](int i) { paged.Run(scenes[i % scenes.size()]->call(), stream); });
   Print(fmt::format("{:<14} {}", name, one.ToString()), time, Flop(one));
 }
 
@@ -94,9 +93,8 @@ void TimeFrames(cudaStream_t stream, const FrameShape& shape) {
   const auto* base = static_cast<const char*>(activation.data());
   const FrameCall call{base, base + row * 2, base + row * 4, 3 * row, out.data()};
   const double flop = 4.0 * rows * shape.tokens * row;
-  const std::string what =
-      fmt::format("{} frames of {}, {}x{}", shape.frames, shape.tokens, shape.heads,
-                  shape.head_dim);
+  const std::string what = fmt::format("{} frames of {}, {}x{}", shape.frames, shape.tokens,
+                                       shape.heads, shape.head_dim);
   if (Fa2Built() && Fa2Supported()) {
     const Fa2Frames frames(shape);
     Print("flashinfer     " + what, Median(stream, kBlocks, [&](int) { frames.Run(call, stream); }),

@@ -12,8 +12,8 @@
 namespace lingbot::ops::cuda {
 
 // Which multiprocessor computes what, as integers only: no CUDA in here, so all of it is tested on
-// any machine. The kernels read these lists from device memory; a captured graph stays valid as long
-// as Signature() does not change.
+// any machine. The kernels read these lists from device memory; a captured graph stays valid as
+// long as Signature() does not change.
 
 inline int CeilDiv(int64_t a, int64_t b) { return static_cast<int>((a + b - 1) / b); }
 

@@ -22,9 +22,9 @@ class StagedInts {
   StagedInts(const StagedInts&) = delete;
   StagedInts& operator=(const StagedInts&) = delete;
 
-  std::span<int32_t> Host();        // to be filled; zero at first, later with old contents
-  void Upload(CudaStream stream);   // not inside a graph capture: the next fill goes elsewhere
-  void UploadNow();                 // for contents that never change: copies and waits
+  std::span<int32_t> Host();       // to be filled; zero at first, later with old contents
+  void Upload(CudaStream stream);  // not inside a graph capture: the next fill goes elsewhere
+  void UploadNow();                // for contents that never change: copies and waits
   int32_t* device() const { return device_; }
 
  private:
