@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -30,6 +31,7 @@ struct StreamArguments {
   std::string config;
   std::string size = "tiny";
   std::string device = "cpu";
+  std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
   bool json = false;
 };
 
@@ -45,6 +47,7 @@ nlohmann::json ConfigOf(const StreamArguments& arguments) {
 
 void RunStream(const StreamArguments& arguments) {
   StreamOptions options = arguments.options;
+  options.started = arguments.started;
   const DeviceChoice device = ParseDevice(arguments.device);
   options.device = device.kind;
   options.device_ordinal = device.ordinal;
@@ -81,6 +84,7 @@ void AddStream(CLI::App& app, StreamArguments& a) {
       "A session over random frames with hashed weights: ms a frame by stage, memory, "
       "hash of the outputs");
   SessionOptions& session = a.options.session;
+  session.stage_times = true;
   command->add_option("--height", a.options.height, "Pixels, a multiple of the patch size")
       ->capture_default_str();
   command->add_option("--width", a.options.width, "Pixels, a multiple of the patch size")
@@ -101,6 +105,10 @@ void AddStream(CLI::App& app, StreamArguments& a) {
       ->transform(CLI::CheckedTransformer(AttentionBackendNames()));
   command->add_option("--device", a.device, "cpu, cuda or cuda:N")->capture_default_str();
   command->add_flag("!--no-graph", session.graph, "GPU: do not replay recorded steps");
+  command->add_flag("!--no-stages", session.stage_times,
+                    "GPU: leave out the events between stages, which cost a little time");
+  command->add_option("--memory-limit", session.memory_limit, "Bytes; 0 = what is free");
+  command->add_flag("--poison", session.poison_cache, "Fill unused cache memory with NaN");
   command->add_option("--threads", session.threads, "0 = all cores");
   command->add_flag("--json", a.json, "Print JSON");
 }

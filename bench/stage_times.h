@@ -10,7 +10,7 @@
 namespace lingbot {
 
 // The parts of a step, by the names under which they are reported.
-inline constexpr std::array<std::pair<const char*, double StageTimes::*>, 7> kStageFields = {{
+inline constexpr std::array<std::pair<const char*, double StageTimes::*>, 8> kStageFields = {{
     {"total", &StageTimes::total},
     {"tokens", &StageTimes::tokens},
     {"frame_blocks", &StageTimes::frame_blocks},
@@ -18,6 +18,7 @@ inline constexpr std::array<std::pair<const char*, double StageTimes::*>, 7> kSt
     {"global_other", &StageTimes::global_other},
     {"camera", &StageTimes::camera},
     {"depth", &StageTimes::depth},
+    {"transfers", &StageTimes::transfers},
 }};
 
 // Every stage's own quantile.

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/system_memory.h"
+#include "tensor/device_memory.h"
 #include "bench/measure.h"
 #include "bench/raw_matmul.h"
 #include "bench/stage_times.h"
@@ -49,8 +50,11 @@ double RawRate(const ModelInfo& model, int threads, int64_t rows) {
 // process's growth is the session's.
 class Recorder {
  public:
-  Recorder(const Model& model, const StreamOptions& options)
+  // gpu_before: bytes of the GPU that were free before anything was taken; 0 on the CPU.
+  Recorder(const Model& model, const StreamOptions& options, uint64_t gpu_before)
       : frames_(options.frames),
+        started_(options.started),
+        gpu_before_(gpu_before),
         session_(model, options.height, options.width, options.session),
         image_(size_t{3} * options.height * options.width),
         times_(static_cast<size_t>(frames_)),
@@ -80,7 +84,10 @@ class Recorder {
     times_[frame] = session_.last_step();
   }
 
+  uint64_t GpuMemory() const { return gpu_before_ > 0 ? gpu_before_ - FreeCudaMemory() : 0; }
+
   void See(const FrameResult& result) {
+    if (result.index == 0) first_pose_ = std::chrono::steady_clock::now();
     hash_.Add(result.pose);
     hash_.Add(result.depth);
     hash_.Add(result.confidence);
@@ -99,6 +106,7 @@ class Recorder {
     const auto first = processor_.begin() + range.begin;
     mark.processor = Quantile({first, first + mark.window}, 0.5);
     mark.resident = ResidentMemory();
+    mark.gpu = GpuMemory();
     mark.cache = session_.occupancy();
     return mark;
   }
@@ -111,10 +119,14 @@ class Recorder {
     report.cache = session_.occupancy();
     report.hash = hash_.value();
     report.thinned_at = thinned_at_;
+    report.first_pose_seconds = std::chrono::duration<double>(first_pose_ - started_).count();
     if (frames_ >= report.scale_frames) report.scale_step = times_[report.scale_frames - 1];
   }
 
   int64_t frames_;
+  std::chrono::steady_clock::time_point started_;
+  std::chrono::steady_clock::time_point first_pose_;
+  uint64_t gpu_before_;
   Session session_;
   std::vector<float> image_;       // [3, height, width]
   std::vector<StageTimes> times_;  // [frames]
@@ -149,6 +161,11 @@ StreamReport BenchStream(const nlohmann::json& config, const StreamOptions& opti
   const StreamPlan plan = PlanStream(info, options.height, options.width, settled.session);
   CheckMemory(info, options.height, options.width, settled.session);
 
+  uint64_t gpu_before = 0;
+  if (info.device == DeviceKind::kCuda) {
+    UseCudaDevice(info.device_ordinal);
+    gpu_before = TotalCudaMemory();
+  }
   StreamReport report;
   report.machine = DescribeMachine();
   report.threads = plan.setup.threads;
@@ -163,7 +180,12 @@ StreamReport BenchStream(const nlohmann::json& config, const StreamOptions& opti
     model = MakeModel(weights, model_options);
   });
   report.model = model->info();
-  Recorder(*model, settled).Run(report);
+  Recorder(*model, settled, gpu_before).Run(report);
+  report.frame_tokens = static_cast<double>(plan.grid.tokens());
+  report.visible_tokens =
+      static_cast<double>((report.cache.scale_pages + report.cache.window_pages) *
+                              plan.grid.patches() +
+                          report.cache.special_tokens);
   report.raw_rate = std::max(before, RawRate(info, plan.setup.threads, plan.grid.tokens()));
   if (!report.marks.empty()) report.linear_rate = LinearRate(report);
   return report;

@@ -18,6 +18,7 @@ struct StreamOptions {
   int device_ordinal = 0;
   Precision precision = Precision::kAuto;
   SessionOptions session;  // expected_frames is set from `frames`
+  std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
 };
 
 // Times of the frames before a mark and the state of the session there.
@@ -28,6 +29,7 @@ struct StreamMark {
   StageTimes p99;
   double processor = 0.0;  // median milliseconds a frame that all threads computed, in sum
   uint64_t resident = 0;   // bytes of the process
+  uint64_t gpu = 0;        // bytes of the GPU's memory taken since the process began
   CacheOccupancy cache;
 };
 
@@ -45,6 +47,9 @@ struct StreamReport {
   int scale_frames = 0;
   int sliding_window = 0;
   StageTimes scale_step;  // the scale frames together
+  double first_pose_seconds = 0.0;  // since StreamOptions::started
+  double frame_tokens = 0.0;
+  double visible_tokens = 0.0;      // that a frame attends to at the end
   std::vector<StreamMark> marks;
   CacheOccupancy cache;    // at the end
   int64_t thinned_at = 0;  // frame after which the trajectory budget was first used up; 0 = never

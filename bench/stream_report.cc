@@ -52,8 +52,9 @@ std::string Table(const StreamReport& r) {
     for (const auto& [name, field] : kStageFields) {
       text += fmt::format(" {:>8.2f}/{:>8.2f}", mark.median.*field, mark.p99.*field);
     }
-    text += fmt::format(" {:>9.2f} {:>8} {:>9}\n", mark.processor, mark.cache.special_tokens,
-                        FormatBytes(mark.resident));
+    text += fmt::format(" {:>9.2f} {:>8} {:>9}{}\n", mark.processor, mark.cache.special_tokens,
+                        FormatBytes(mark.resident),
+                        mark.gpu > 0 ? "  GPU " + FormatBytes(mark.gpu) : "");
   }
   return text;
 }
@@ -101,6 +102,20 @@ std::string Rates(const StreamReport& r) {
       "attention and heads), {:.1f} % of the matrix library's {:.1f} GFLOP/s\n",
       r.linear_operations * 1e-9, r.linear_rate * 1e-9, 100.0 * r.linear_rate / r.raw_rate,
       r.raw_rate * 1e-9);
+}
+
+// What a GPU's stream adds.
+std::string Gpu(const StreamReport& r) {
+  if (r.model.device != DeviceKind::kCuda || r.marks.empty()) return "";
+  const StreamMark& last = r.marks.back();
+  const double operations =
+      4.0 * r.model.depth * r.frame_tokens * r.visible_tokens * r.model.embed_dim;
+  const double milliseconds = last.median.global_attention;
+  return fmt::format(
+      "gpu: {} in use, first pose {:.2f} s after the start; global attention {:.2f} TFLOP a "
+      "frame{}\n",
+      FormatBytes(last.gpu), r.first_pose_seconds, operations * 1e-12,
+      milliseconds > 0.0 ? fmt::format(", {:.0f} TFLOP/s", operations / milliseconds * 1e-9) : "");
 }
 
 std::string Cache(const CacheOccupancy& c) {
@@ -159,7 +174,7 @@ Json GrowthJson(const StreamReport& r) {
 std::string StreamText(const StreamReport& r) {
   std::string text = MachineText(r.machine, r.threads) + Header(r);
   text += fmt::format("scale step: {}\n", Stages(r.scale_step));
-  text += Table(r) + Growth(r) + Memory(r) + Cache(r.cache);
+  text += Table(r) + Growth(r) + Memory(r) + Gpu(r) + Cache(r.cache);
   if (!r.marks.empty()) text += Rates(r);
   return text + fmt::format("outputs: {:016x}\n", r.hash);
 }

@@ -47,9 +47,8 @@ class Report {
   void Add(const std::string& what, const Errors& errors, Tolerance tolerance, bool same_bits) {
     const bool good = errors.finite && errors.relative_l2 < tolerance.relative_l2 &&
                       errors.worst < tolerance.worst && same_bits;
-    fmt::print("{} {} l2 {:.2e} worst {:.2e}{}{}\n", good ? "ok " : "BAD", what,
-               errors.relative_l2, errors.worst, errors.finite ? "" : " NOT FINITE",
-               same_bits ? "" : " BITS DIFFER");
+    fmt::print("{} {} l2 {:.2e} worst {:.2e}{}{}\n", good ? "ok " : "BAD", what, errors.relative_l2,
+               errors.worst, errors.finite ? "" : " NOT FINITE", same_bits ? "" : " BITS DIFFER");
     Count(good);
   }
   void AddFact(const std::string& what, bool good) {
@@ -220,30 +219,36 @@ void CheckFrames(Context& context, const char* name, const FrameCase& one,
   const DeviceBytes out(rows * row * element);
   const DeviceBytes pages(sizeof(int32_t));
   CheckCuda(cudaMemsetAsync(pages.data(), 0, sizeof(int32_t), context.stream), "cudaMemsetAsync");
-  FillNormal(one.dtype, activation.data(), rows * 3 * row, context.seed++, 1.5f, context.stream);
+  FillNormal(static_cast<int>(element), activation.data(), rows * 3 * row, context.seed++, 1.5f,
+             context.stream);
   Poison(out.data(), rows * row * element, context.stream);
   const auto* base = static_cast<const char*>(activation.data());
   launch({base, base + row * element, base + 2 * row * element, 3 * row, out.data()});
   for (const int frame : {0, one.frames - 1}) {
     const size_t offset = static_cast<size_t>(frame) * one.tokens * row * element;
-    Problem problem{one.dtype, one.heads, one.head_dim, one.tokens, one.tokens, one.tokens,
-                    base + 3 * offset, 3 * row,
+    Problem problem{static_cast<int>(element),
+                    one.heads,
+                    one.head_dim,
+                    one.tokens,
+                    one.tokens,
+                    one.tokens,
+                    base + 3 * offset,
+                    3 * row,
                     {base + 3 * offset + row * element, base + 3 * offset + 2 * row * element,
                      3 * row, 3 * row, static_cast<const int32_t*>(pages.data())}};
     const Errors errors = Judge(problem, static_cast<const char*>(out.data()) + offset,
                                 SampleRows(one.tokens, kSamples, context.seed), context.stream);
-    context.report.Add(fmt::format("{:<14} frames {} of {} tokens, {}x{} {}: frame {}", name,
-                                   one.frames, one.tokens, one.heads, one.head_dim,
-                                   NameOf(one.dtype), frame),
-                       errors, ToleranceFor(one.dtype), true);
+    context.report.Add(
+        fmt::format("{:<14} frames {} of {} tokens, {}x{} {}: frame {}", name, one.frames,
+                    one.tokens, one.heads, one.head_dim, NameOf(one.dtype), frame),
+        errors, ToleranceFor(one.dtype), true);
   }
 }
 
 template <typename Frames>
 void CheckFlashInferFrames(Context& context, const char* name, const FrameCase& one) {
   const Frames frames({one.frames, one.tokens, one.heads, one.head_dim});
-  CheckFrames(context, name, one,
-              [&](const FrameCall& call) { frames.Run(call, context.stream); });
+  CheckFrames(context, name, one, [&](const FrameCall& call) { frames.Run(call, context.stream); });
 }
 
 void CheckSdpaFrames(Context& context, const FrameCase& one) {
@@ -258,9 +263,14 @@ void CheckSdpaFrames(Context& context, const FrameCase& one) {
 
 void CheckAllFrames(Context& context) {
   for (const int head_dim : {64, 128}) {
-    for (const auto& [frames, tokens, heads] :
-         {std::tuple{1, 1, 2}, {1, 30, 2}, {3, 84, 2}, {8, 262, 16}, {1, 978, 16}, {8, 978, 16},
-          {1, 7824, 16}, {2, 1005, 3}}) {
+    for (const auto& [frames, tokens, heads] : {std::tuple{1, 1, 2},
+                                                {1, 30, 2},
+                                                {3, 84, 2},
+                                                {8, 262, 16},
+                                                {1, 978, 16},
+                                                {8, 978, 16},
+                                                {1, 7824, 16},
+                                                {2, 1005, 3}}) {
       const FrameCase one{DType::kBF16, frames, tokens, heads, head_dim};
       if (Fa2Built() && Fa2Supported()) {
         CheckFlashInferFrames<Fa2Frames>(context, "flashinfer", one);
@@ -307,9 +317,9 @@ void CheckGraph(Context& context, const char* name) {
     problem.kv_tokens = step.kv_tokens;
     const Errors errors =
         Judge(problem, scene.out(), SampleRows(978, kSamples, context.seed), context.stream);
-    context.report.Add(fmt::format("{:<14} graph replayed at {} pages, kv {}", name, pages,
-                                   step.kv_tokens),
-                       errors, ToleranceFor(DType::kBF16), paged.signature() == captured);
+    context.report.Add(
+        fmt::format("{:<14} graph replayed at {} pages, kv {}", name, pages, step.kv_tokens),
+        errors, ToleranceFor(DType::kBF16), paged.signature() == captured);
   }
   CheckCuda(cudaGraphExecDestroy(executable), "cudaGraphExecDestroy");
   CheckCuda(cudaGraphDestroy(graph), "cudaGraphDestroy");
@@ -327,20 +337,22 @@ void CheckEntry(Context& context, int rows, int heads, int head_dim, int capacit
   CheckCuda(cudaMemcpyAsync(pages.data(), order.data(), capacity * 4, cudaMemcpyHostToDevice,
                             context.stream),
             "cudaMemcpyAsync");
-  CheckCuda(cudaMemcpyAsync(device_count.data(), &count, 4, cudaMemcpyHostToDevice,
-                            context.stream),
+  CheckCuda(cudaMemcpyAsync(device_count.data(), &count, 4, cudaMemcpyHostToDevice, context.stream),
             "cudaMemcpyAsync");
   Poison(k.data(), capacity * row * 4, context.stream);
   Poison(v.data(), capacity * row * 4, context.stream);
-  const Problem problem{DType::kF32, heads, head_dim, rows, 1, count, q.data(), row,
-                        {k.data(), v.data(), row, row,
-                         static_cast<const int32_t*>(pages.data())}};
+  const Problem problem{
+      4,        heads, head_dim,
+      rows,     1,     count,
+      q.data(), row,   {k.data(), v.data(), row, row, static_cast<const int32_t*>(pages.data())}};
   FillProblem(problem, context.seed++, 2.0f, context.stream);
   const EntryShape shape{rows, heads, head_dim, capacity};
   const DeviceBytes workspace(EntryWorkspace(shape));
   ClearEntryWorkspace(shape, workspace.data(), context.stream);
-  const EntryCall call{static_cast<const float*>(q.data()), row,
-                       static_cast<const float*>(k.data()), static_cast<const float*>(v.data()),
+  const EntryCall call{static_cast<const float*>(q.data()),
+                       row,
+                       static_cast<const float*>(k.data()),
+                       static_cast<const float*>(v.data()),
                        static_cast<const int32_t*>(device_count.data()),
                        static_cast<float*>(out.data())};
   bool same = true;
@@ -348,8 +360,8 @@ void CheckEntry(Context& context, int rows, int heads, int head_dim, int capacit
     Poison(out.data(), rows * row * 4, context.stream);
     EntryAttention(shape, call, workspace.data(), context.stream);
     if (i == 0) {
-      CheckCuda(cudaMemcpyAsync(first.data(), out.data(), rows * row * 4,
-                                cudaMemcpyDeviceToDevice, context.stream),
+      CheckCuda(cudaMemcpyAsync(first.data(), out.data(), rows * row * 4, cudaMemcpyDeviceToDevice,
+                                context.stream),
                 "cudaMemcpyAsync");
     } else {
       same = same && SameBytes(first.data(), out.data(), rows * row * 4, context.stream);

@@ -4,7 +4,7 @@
 
 #include "attention_reference.h"
 #include "ops/cuda/check.h"
-#include "ops/cuda/staged_ints.h"
+#include "ops/cuda/device_bytes.h"
 
 namespace lingbot::bench {
 namespace {
@@ -31,9 +31,17 @@ struct View {  // a Problem with typed pointers
 
 template <typename Element>
 View<Element> MakeView(const Problem& p) {
-  return {static_cast<const Element*>(p.q), static_cast<const Element*>(p.kv.k),
-          static_cast<const Element*>(p.kv.v), p.q_token_stride, p.kv.page_stride,
-          p.kv.token_stride, p.kv.pages, p.page_size, p.heads, p.head_dim, p.kv_tokens};
+  return {static_cast<const Element*>(p.q),
+          static_cast<const Element*>(p.kv.k),
+          static_cast<const Element*>(p.kv.v),
+          p.q_token_stride,
+          p.kv.page_stride,
+          p.kv.token_stride,
+          p.kv.pages,
+          p.page_size,
+          p.heads,
+          p.head_dim,
+          p.kv_tokens};
 }
 
 __device__ uint32_t Mix(uint64_t x) {
@@ -75,8 +83,8 @@ __global__ void FillKernel(View<Element> view, int64_t q_tokens, uint64_t seed, 
                                             : view.v + view.Offset(row);
   auto* target = const_cast<Element*>(source);
   for (int i = threadIdx.x; i < elements; i += kThreads) {
-    Assign(target[i], (blockIdx.y == 0 ? q_scale : 1.0f) *
-                          Normal(row * elements + i, seed * 3 + blockIdx.y));
+    Assign(target[i],
+           (blockIdx.y == 0 ? q_scale : 1.0f) * Normal(row * elements + i, seed * 3 + blockIdx.y));
   }
 }
 
@@ -229,9 +237,9 @@ void Poison(void* data, size_t bytes, CudaStream stream) {
   CheckCuda(cudaMemsetAsync(data, 0xFF, bytes, stream), "cudaMemsetAsync");
 }
 
-void FillNormal(DType dtype, void* data, int64_t count, uint64_t seed, float scale,
+void FillNormal(int element_bytes, void* data, int64_t count, uint64_t seed, float scale,
                 CudaStream stream) {
-  if (dtype == DType::kF32) {
+  if (element_bytes == 4) {
     NormalKernel<<<1056, kThreads, 0, stream>>>(static_cast<float*>(data), count, seed, scale);
   } else {
     NormalKernel<<<1056, kThreads, 0, stream>>>(static_cast<__nv_bfloat16*>(data), count, seed,
@@ -241,9 +249,8 @@ void FillNormal(DType dtype, void* data, int64_t count, uint64_t seed, float sca
 }
 
 void FillProblem(const Problem& problem, uint64_t seed, float q_scale, CudaStream stream) {
-  const auto rows =
-      static_cast<unsigned>(std::max<int64_t>(problem.q_tokens, problem.kv_tokens));
-  if (problem.dtype == DType::kF32) {
+  const auto rows = static_cast<unsigned>(std::max<int64_t>(problem.q_tokens, problem.kv_tokens));
+  if (problem.element_bytes == 4) {
     FillKernel<<<dim3(rows, 3), kThreads, 0, stream>>>(MakeView<float>(problem), problem.q_tokens,
                                                        seed, q_scale);
   } else {
@@ -255,7 +262,7 @@ void FillProblem(const Problem& problem, uint64_t seed, float q_scale, CudaStrea
 
 Errors Judge(const Problem& problem, const void* out, const std::vector<int32_t>& rows,
              CudaStream stream) {
-  return problem.dtype == DType::kF32
+  return problem.element_bytes == 4
              ? JudgeTyped(problem, static_cast<const float*>(out), rows, stream)
              : JudgeTyped(problem, static_cast<const __nv_bfloat16*>(out), rows, stream);
 }

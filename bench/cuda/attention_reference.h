@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/dtype.h"
 #include "ops/cuda/attention_paged.h"
 
 namespace lingbot::bench {
@@ -16,7 +15,7 @@ using ops::cuda::PagedKv;
 // The plain twin of the attention kernels, and what it takes to judge them: inputs, poison, errors.
 
 struct Problem {
-  DType dtype = DType::kBF16;
+  int element_bytes = 2;  // 2: bfloat16, 4: float32
   int heads = 0;
   int head_dim = 0;
   int q_tokens = 0;
@@ -35,8 +34,9 @@ struct Errors {
 
 // Every byte 0xFF: NaN in every type.
 void Poison(void* data, size_t bytes, CudaStream stream);
-// Normal values of standard deviation `scale`, `count` of them; the same seed gives the same values.
-void FillNormal(DType dtype, void* data, int64_t count, uint64_t seed, float scale,
+// Normal values of standard deviation `scale`, `count` of them; the same seed gives the same
+// values.
+void FillNormal(int element_bytes, void* data, int64_t count, uint64_t seed, float scale,
                 CudaStream stream);
 // The same for the rows of q and for the visible rows of K and V, wherever they lie.
 void FillProblem(const Problem& problem, uint64_t seed, float q_scale, CudaStream stream);

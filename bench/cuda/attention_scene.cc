@@ -38,7 +38,7 @@ Scene::Scene(const Case& wanted, uint64_t seed, CudaStream stream) : case_(wante
   const size_t element = SizeOf(case_.dtype);
   const std::vector<int32_t> pages =
       case_.layout == Layout::kInterleaved ? PlaceInterleaved(seed) : PlacePlanes(seed);
-  problem_.dtype = case_.dtype;
+  problem_.element_bytes = static_cast<int>(element);
   problem_.heads = case_.heads;
   problem_.head_dim = case_.head_dim;
   problem_.q_tokens = case_.q_tokens;

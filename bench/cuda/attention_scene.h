@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "attention_reference.h"
-#include "ops/cuda/staged_ints.h"
+#include "base/dtype.h"
+#include "ops/cuda/device_bytes.h"
 
 namespace lingbot::bench {
 

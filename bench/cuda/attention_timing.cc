@@ -60,9 +60,8 @@ void TimePaged(cudaStream_t stream, const char* name, const Case& one, const Sce
   Paged paged({one.q_tokens, one.heads, one.head_dim});
   paged.Plan(scenes[0]->step());
   paged.Upload(stream);
-  const double time = Median(stream, kBlocks, [&](int i) {
-    paged.Run(scenes[i % scenes.size()]->call(), stream);
-  });
+  const double time =
+      Median(stream, kBlocks, [&](int i) { paged.Run(scenes[i % scenes.size()]->call(), stream); });
   Print(fmt::format("{:<14} {}", name, one.ToString()), time, Flop(one));
 }
 
@@ -90,13 +89,12 @@ void TimeFrames(cudaStream_t stream, const FrameShape& shape) {
   const int64_t row = int64_t{shape.heads} * shape.head_dim;
   const int64_t rows = int64_t{shape.frames} * shape.tokens;
   const DeviceBytes activation(rows * 3 * row * 2), out(rows * row * 2);
-  FillNormal(DType::kBF16, activation.data(), rows * 3 * row, 7, 1.0f, stream);
+  FillNormal(2, activation.data(), rows * 3 * row, 7, 1.0f, stream);
   const auto* base = static_cast<const char*>(activation.data());
   const FrameCall call{base, base + row * 2, base + row * 4, 3 * row, out.data()};
   const double flop = 4.0 * rows * shape.tokens * row;
-  const std::string what =
-      fmt::format("{} frames of {}, {}x{}", shape.frames, shape.tokens, shape.heads,
-                  shape.head_dim);
+  const std::string what = fmt::format("{} frames of {}, {}x{}", shape.frames, shape.tokens,
+                                       shape.heads, shape.head_dim);
   if (Fa2Built() && Fa2Supported()) {
     const Fa2Frames frames(shape);
     Print("flashinfer     " + what, Median(stream, kBlocks, [&](int) { frames.Run(call, stream); }),
@@ -116,8 +114,8 @@ void TimeEntry(cudaStream_t stream, int rows, int count) {
   const DeviceBytes caches(2 * lists * cache_bytes);
   const DeviceBytes q(size_t{16} * 16 * 128 * 4), out(size_t{16} * 16 * 128 * 4), entries(4);
   const DeviceBytes workspace(EntryWorkspace(shape));
-  FillNormal(DType::kF32, caches.data(), 2 * lists * cache_bytes / 4, 3, 1.0f, stream);
-  FillNormal(DType::kF32, q.data(), 16 * 16 * 128, 4, 1.0f, stream);
+  FillNormal(4, caches.data(), 2 * lists * cache_bytes / 4, 3, 1.0f, stream);
+  FillNormal(4, q.data(), 16 * 16 * 128, 4, 1.0f, stream);
   ClearEntryWorkspace(shape, workspace.data(), stream);
   CheckCuda(cudaMemcpyAsync(entries.data(), &count, 4, cudaMemcpyHostToDevice, stream),
             "cudaMemcpyAsync");

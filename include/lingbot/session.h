@@ -56,6 +56,7 @@ struct StageTimes {
   double global_other = 0;      // the rest of the global blocks
   double camera = 0;
   double depth = 0;
+  double transfers = 0;  // between host and GPU
   double total = 0;
 };
 

@@ -22,6 +22,7 @@ void AddTimes(const StageTimes& step, StageTimes* sum) {
   sum->global_other += step.global_other;
   sum->camera += step.camera;
   sum->depth += step.depth;
+  sum->transfers += step.transfers;
   sum->total += step.total;
 }
 

@@ -47,6 +47,7 @@ void Stream::Step(int64_t first_frame, int frames, StepKind kind) {
   const auto start = std::chrono::steady_clock::now();
   ops::Activate(context_);
   profile_.Clear();
+  profile_.BeginStep();
   FrameTransaction transaction(cache_, frames, kind);
   Aggregator::PrepareStep(tables_, cache_.time_index(), frames);
   const uint64_t attention =
@@ -95,6 +96,7 @@ void Stream::DownloadResults(int frames) {
   download(gpu_results_.poses, results_.poses);
   download(gpu_results_.depth, results_.depth);
   download(gpu_results_.confidence, results_.confidence);
+  profile_.EndStep();
   ops::Synchronize(context_);
 }
 
@@ -132,6 +134,7 @@ void Stream::RecordTimes(double total_ms) {
   times_.global_other = profile_.milliseconds(ops::Stage::kGlobalOther);
   times_.camera = profile_.milliseconds(ops::Stage::kCamera);
   times_.depth = profile_.milliseconds(ops::Stage::kDepth);
+  times_.transfers = profile_.milliseconds(ops::Stage::kTransfers);
   times_.total = total_ms;
 }
 

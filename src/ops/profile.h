@@ -9,8 +9,16 @@
 namespace lingbot::ops {
 
 // Parts of a step whose time is reported.
-enum class Stage { kTokens, kFrameBlocks, kGlobalAttention, kGlobalOther, kCamera, kDepth };
-inline constexpr int kStages = 6;
+enum class Stage {
+  kTokens,
+  kFrameBlocks,
+  kGlobalAttention,
+  kGlobalOther,
+  kCamera,
+  kDepth,
+  kTransfers,  // between host and GPU
+};
+inline constexpr int kStages = 7;
 
 // Milliseconds per stage. Stages nest: time spent in an inner stage does not count for the outer
 // one. On a GPU, whose work runs later than its launch, stages are marked between launches and read
@@ -23,6 +31,9 @@ class Profile {
         enabled_(gpu_ == nullptr || on_gpu_too) {}
 
   void Clear() { milliseconds_.fill(0.0); }
+  // Around everything that a step launches: what lies outside its stages are transfers.
+  void BeginStep() { MarkStepOnGpu(true); }
+  void EndStep() { MarkStepOnGpu(false); }
   // After Synchronize: reads the marks of a GPU.
   void Collect();
   double milliseconds(Stage stage) const { return milliseconds_[static_cast<int>(stage)]; }
@@ -61,6 +72,7 @@ class Profile {
   }
 
   void MarkOnGpu(int stage);
+  void MarkStepOnGpu(bool begin);
 
   Context* gpu_ = nullptr;
   bool enabled_ = true;

@@ -28,8 +28,9 @@ std::vector<CudaDeviceInfo> CudaDevices(std::string* reason = nullptr);
 // why.
 void UseCudaDevice(int ordinal);
 
-// Bytes of the current GPU that can still be allocated.
+// Bytes of the current GPU that can still be allocated, and all it has.
 uint64_t FreeCudaMemory();
+uint64_t TotalCudaMemory();
 
 // Throw kOutOfMemory with the sizes involved. Freeing null does nothing.
 void* AllocateCuda(size_t bytes);

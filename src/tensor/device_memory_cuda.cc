@@ -129,6 +129,12 @@ uint64_t FreeCudaMemory() {
   return free;
 }
 
+uint64_t TotalCudaMemory() {
+  size_t free = 0, total = 0;
+  CheckCall(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+  return total;
+}
+
 void* AllocateCuda(size_t bytes) {
   void* memory = nullptr;
   if (cudaMalloc(&memory, std::max<size_t>(bytes, 1)) != cudaSuccess) {

@@ -18,6 +18,7 @@ std::vector<CudaDeviceInfo> CudaDevices(std::string* reason) {
 
 void UseCudaDevice(int) { Fail(ErrorCode::kUnavailable, "{}", kReason); }
 uint64_t FreeCudaMemory() { Fail(ErrorCode::kUnavailable, "{}", kReason); }
+uint64_t TotalCudaMemory() { Fail(ErrorCode::kUnavailable, "{}", kReason); }
 void* AllocateCuda(size_t) { Fail(ErrorCode::kUnavailable, "{}", kReason); }
 void FreeCuda(void*) noexcept {}
 void* AllocatePinned(size_t) { Fail(ErrorCode::kUnavailable, "{}", kReason); }

@@ -12,8 +12,7 @@
 namespace lingbot::ops::cuda {
 namespace {
 
-constexpr int kMaxSplits = 16;
-constexpr int kEntriesPerSplit = 32;  // fewer do not pay for another part to merge
+constexpr int kEntriesPerSplit = 32;
 constexpr float kLog2E = 1.4426950408889634f;
 
 void CheckShape(const EntryShape& shape) {
@@ -28,7 +27,7 @@ void CheckShape(const EntryShape& shape) {
 
 int SplitsFor(int capacity) {
   return static_cast<int>(std::clamp<int64_t>(
-      (int64_t{capacity} + kEntriesPerSplit - 1) / kEntriesPerSplit, 1, kMaxSplits));
+      (int64_t{capacity} + kEntriesPerSplit - 1) / kEntriesPerSplit, 1, kEntryMaxSplits));
 }
 
 size_t CounterBytes(int heads) {
@@ -39,7 +38,7 @@ size_t CounterBytes(int heads) {
 
 size_t EntryWorkspace(const EntryShape& shape) {
   CheckShape(shape);
-  const size_t parts = static_cast<size_t>(shape.heads) * SplitsFor(shape.capacity) * kEntryWarps;
+  const size_t parts = static_cast<size_t>(shape.heads) * SplitsFor(shape.capacity);
   return CounterBytes(shape.heads) +
          parts * shape.rows * (static_cast<size_t>(shape.head_dim) + 4) * sizeof(float);
 }

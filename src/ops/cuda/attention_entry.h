@@ -10,7 +10,7 @@ namespace lingbot::ops::cuda {
 
 // Attention of a few rows over a long list of entries, float32, limited by memory: the camera head.
 struct EntryShape {
-  int rows = 0;      // queries, 1 .. 16
+  int rows = 0;  // queries, 1 .. 16
   int heads = 0;
   int head_dim = 0;  // a multiple of 4 up to 256
   int capacity = 0;  // most entries that `count` may say
@@ -22,7 +22,7 @@ struct EntryCall {
   const float* k = nullptr;  // [capacity, heads, head_dim]; entries behind count may be anything
   const float* v = nullptr;  // likewise
   const int32_t* count = nullptr;  // device memory: entries to attend to; 0 gives zeros
-  float* out = nullptr;      // [rows, heads, head_dim], contiguous
+  float* out = nullptr;            // [rows, heads, head_dim], contiguous
 };
 
 size_t EntryWorkspace(const EntryShape& shape);

@@ -4,8 +4,10 @@
 namespace lingbot::ops::cuda {
 namespace {
 
-constexpr int kWarps = kEntryWarps;
+constexpr int kWarps = 4;
 constexpr int kThreads = kWarps * 32;
+constexpr int kMaxChannels = 256;
+constexpr int kMinShare = 8;  // entries that are worth a part of their own
 
 using Problem = EntryProblem;
 
@@ -37,17 +39,63 @@ __device__ void Scale(float4& value, float factor) {
   value.w *= factor;
 }
 
-__device__ float* PartOf(const Problem& problem, int head, int part, int parts, int row) {
+__device__ float* PartOf(const Problem& problem, int head, int split, int row) {
   const int64_t index =
-      (static_cast<int64_t>(head) * parts + part) * problem.shape.rows + row;
+      (static_cast<int64_t>(head) * problem.splits + split) * problem.shape.rows + row;
   return problem.parts + index * (problem.shape.head_dim + 4);
 }
 
-// A warp's share of the entries: every kWarps-th group of kUnroll. A lane holds four channels of
-// each 128; kQuads of them.
+// What the warps of a block put together, one row at a time.
+struct Exchange {
+  float maximum[kWarps];
+  float sum[kWarps];
+  float values[kWarps][kMaxChannels];
+};
+
+// Joins the warps' results for one row into the block's part. All threads take part.
+template <int kQuads>
+__device__ void WritePart(Exchange& exchange, float maximum, float sum,
+                          const float4 (&values)[kQuads], int dim, float* part) {
+  const int warp = threadIdx.x / 32;
+  const int lane = threadIdx.x % 32;
+#pragma unroll
+  for (int i = 0; i < kQuads; ++i) {
+    *reinterpret_cast<float4*>(&exchange.values[warp][i * 128 + lane * 4]) = values[i];
+  }
+  if (lane == 0) {
+    exchange.maximum[warp] = maximum;
+    exchange.sum[warp] = sum;
+  }
+  __syncthreads();
+  float greatest = exchange.maximum[0];
+  for (int w = 1; w < kWarps; ++w) {
+    greatest = fmaxf(greatest, exchange.maximum[w]);
+  }
+  float weights[kWarps];
+  float total = 0.0f;
+  for (int w = 0; w < kWarps; ++w) {
+    weights[w] = greatest == -INFINITY ? 0.0f : exp2f(exchange.maximum[w] - greatest);
+    total += weights[w] * exchange.sum[w];
+  }
+  for (int channel = threadIdx.x; channel < dim; channel += kThreads) {
+    float value = 0.0f;
+    for (int w = 0; w < kWarps; ++w) {
+      value += weights[w] * exchange.values[w][channel];
+    }
+    part[4 + channel] = value;
+  }
+  if (threadIdx.x == 0) {
+    part[0] = greatest;
+    part[1] = total;
+  }
+  __syncthreads();
+}
+
+// A block's share of the entries; a warp takes every kWarps-th group of kUnroll. A lane holds four
+// channels of each 128; kQuads of them.
 template <int kRows, int kQuads, int kUnroll>
-__device__ void AttendWarp(const Problem& problem, const float* queries, int head, int begin,
-                           int end, int part, int parts) {
+__device__ void AttendShare(const Problem& problem, Exchange& exchange, const float* queries,
+                            int head, int begin, int end) {
   const int lane = threadIdx.x % 32;
   const int dim = problem.shape.head_dim;
   const int64_t stride = static_cast<int64_t>(problem.shape.heads) * dim;
@@ -85,8 +133,8 @@ __device__ void AttendWarp(const Problem& problem, const float* queries, int hea
         float dot = 0.0f;
 #pragma unroll
         for (int i = 0; i < kQuads; ++i) {
-          dot += Dot(k[u][i], *reinterpret_cast<const float4*>(
-                                  queries + (r * kQuads + i) * 128 + lane * 4));
+          dot += Dot(k[u][i],
+                     *reinterpret_cast<const float4*>(queries + (r * kQuads + i) * 128 + lane * 4));
         }
         score[u] = first + u < end ? SumWarp(dot) : -INFINITY;
         greatest = fmaxf(greatest, score[u]);
@@ -112,48 +160,60 @@ __device__ void AttendWarp(const Problem& problem, const float* queries, int hea
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
     if (r < problem.shape.rows) {
-      float* target = PartOf(problem, head, part, parts, r);
-#pragma unroll
-      for (int i = 0; i < kQuads; ++i) {
-        if (i * 128 + lane * 4 < dim) {
-          *reinterpret_cast<float4*>(target + 4 + i * 128 + lane * 4) = values[r][i];
-        }
-      }
-      if (lane == 0) {
-        target[0] = maximum[r];
-        target[1] = sum[r];
-      }
+      WritePart<kQuads>(exchange, maximum[r], sum[r], values[r], dim,
+                        PartOf(problem, head, blockIdx.x, r));
     }
   }
 }
 
-// Joins the parts of one head, in their order, whichever block came last.
-__device__ void MergeHead(const Problem& problem, int head, int parts) {
+// The first `parts` parts of one head, in their order, whichever block came last.
+__device__ void MergeHead(const Problem& problem, Exchange& exchange, int head, int parts) {
   const int dim = problem.shape.head_dim;
-  for (int i = threadIdx.x; i < problem.shape.rows * dim; i += kThreads) {
-    const int row = i / dim;
-    const int channel = i % dim;
-    float greatest = -INFINITY;
-    for (int part = 0; part < parts; ++part) {
-      greatest = fmaxf(greatest, __ldcg(PartOf(problem, head, part, parts, row)));
+  const int warp = threadIdx.x / 32;
+  const int lane = threadIdx.x % 32;
+  for (int row = 0; row < problem.shape.rows; ++row) {
+    // Lane p holds the maximum and the sum of part p; at most 32 parts.
+    const float* mine = PartOf(problem, head, min(lane, parts - 1), row);
+    const float maximum = lane < parts ? __ldcg(mine) : -INFINITY;
+    const float sum = lane < parts ? __ldcg(mine + 1) : 0.0f;
+    float greatest = maximum;
+    for (int step = 16; step > 0; step /= 2) {
+      greatest = fmaxf(greatest, __shfl_xor_sync(~0u, greatest, step));
     }
-    float total = 0.0f;
-    float value = 0.0f;
-    for (int part = 0; part < parts && greatest != -INFINITY; ++part) {
-      const float* source = PartOf(problem, head, part, parts, row);
-      const float weight = exp2f(__ldcg(source) - greatest);
-      total += weight * __ldcg(source + 1);
-      value += weight * __ldcg(source + 4 + channel);
+    const float weight = maximum == -INFINITY ? 0.0f : exp2f(maximum - greatest);
+    const float total = SumWarp(weight * sum);
+    for (int first = lane * 4; first < kMaxChannels; first += 128) {
+      float4 value = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+#pragma unroll
+      for (int i = 0; i < kEntryMaxSplits / kWarps; ++i) {
+        const int part = i * kWarps + warp;
+        const float factor = __shfl_sync(~0u, weight, part);
+        if (part < parts && first < dim) {
+          AddScaled(value, factor,
+                    __ldcg(reinterpret_cast<const float4*>(PartOf(problem, head, part, row) + 4 +
+                                                           first)));
+        }
+      }
+      *reinterpret_cast<float4*>(&exchange.values[warp][first]) = value;
     }
-    problem.call.out[(static_cast<int64_t>(row) * problem.shape.heads + head) * dim + channel] =
-        total > 0.0f ? value / total : 0.0f;
+    __syncthreads();
+    for (int channel = threadIdx.x; channel < dim; channel += kThreads) {
+      float value = 0.0f;
+      for (int w = 0; w < kWarps; ++w) {
+        value += exchange.values[w][channel];
+      }
+      problem.call.out[(static_cast<int64_t>(row) * problem.shape.heads + head) * dim + channel] =
+          total > 0.0f ? value / total : 0.0f;
+    }
+    __syncthreads();
   }
 }
 
 // Grid: splits x heads. The last block of a head to finish merges the head's parts.
 template <int kRows, int kQuads, int kUnroll>
 __global__ void __launch_bounds__(kThreads) EntryKernel(const Problem problem) {
-  __shared__ float queries[kRows * kQuads * 128];
+  __shared__ __align__(16) float queries[kRows * kQuads * 128];
+  __shared__ __align__(16) Exchange exchange;
   __shared__ bool last;
   const int head = blockIdx.y;
   const int dim = problem.shape.head_dim;
@@ -167,22 +227,20 @@ __global__ void __launch_bounds__(kThreads) EntryKernel(const Problem problem) {
                         : 0.0f;
   }
   __syncthreads();
-  const int splits = gridDim.x;
-  const int parts = splits * kWarps;
   const int count = min(*problem.call.count, problem.shape.capacity);
-  const int share = (count + splits - 1) / splits;
+  const int share = max((count + problem.splits - 1) / problem.splits, kMinShare);
   const int begin = min(static_cast<int>(blockIdx.x) * share, count);
-  AttendWarp<kRows, kQuads, kUnroll>(problem, queries, head, begin, min(begin + share, count),
-                                     blockIdx.x * kWarps + threadIdx.x / 32, parts);
+  AttendShare<kRows, kQuads, kUnroll>(problem, exchange, queries, head, begin,
+                                      min(begin + share, count));
   __threadfence();
   __syncthreads();
   if (threadIdx.x == 0) {
-    last = atomicAdd(problem.counters + head, 1) == splits - 1;
+    last = atomicAdd(problem.counters + head, 1) == problem.splits - 1;
   }
   __syncthreads();
   if (last) {
     __threadfence();
-    MergeHead(problem, head, parts);
+    MergeHead(problem, exchange, head, max(1, (count + share - 1) / share));
     if (threadIdx.x == 0) {
       problem.counters[head] = 0;  // for the next launch
     }

@@ -8,7 +8,7 @@
 namespace lingbot::ops::cuda {
 
 inline constexpr int kEntryMaxRows = 16;
-inline constexpr int kEntryWarps = 4;  // of a block; each keeps a part of its own
+inline constexpr int kEntryMaxSplits = 32;
 
 struct EntryProblem {
   EntryShape shape;
@@ -16,7 +16,7 @@ struct EntryProblem {
   float scale_log2 = 0;         // log2(e) / sqrt(head_dim)
   int splits = 0;               // blocks a head
   int32_t* counters = nullptr;  // [heads], zero between launches
-  // [heads, splits * kEntryWarps, rows]: maximum, sum, two unused, then head_dim values
+  // [heads, splits, rows]: maximum, sum, two unused, then head_dim values
   float* parts = nullptr;
 };
 

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "ops/cuda/attention_fa2_kernels.h"
 #include "ops/cuda/attention_plan.h"
+#include "ops/cuda/device_bytes.h"
 #include "ops/cuda/flashinfer_checks.h"
 #include "ops/cuda/staged_ints.h"
 
@@ -93,8 +94,8 @@ void Fa2Paged::Run(const PagedCall& call, CudaStream stream) const {
   launch.work = impl_->work.device();
   launch.out = call.out;
   launch.parts = impl_->parts.data();
-  launch.part_lse = reinterpret_cast<float*>(static_cast<char*>(impl_->parts.data()) +
-                                             impl_->part_bytes.values);
+  launch.part_lse =
+      reinterpret_cast<float*>(static_cast<char*>(impl_->parts.data()) + impl_->part_bytes.values);
   LaunchFa2(launch, stream);
 }
 
@@ -112,8 +113,7 @@ uint64_t Fa2Paged::DeviceMemory(const PagedLimits& limits, int multiprocessors) 
 struct Fa2Frames::Impl {
   explicit Impl(const FrameShape& wanted)
       : shape(wanted),
-        layout(MakeFa2Layout(wanted.frames * CeilDiv(wanted.tokens, kFa2TileQ), wanted.frames,
-                             0)),
+        layout(MakeFa2Layout(wanted.frames * CeilDiv(wanted.tokens, kFa2TileQ), wanted.frames, 0)),
         work(layout.size) {}
 
   FrameShape shape;

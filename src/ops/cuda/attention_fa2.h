@@ -9,8 +9,9 @@
 namespace lingbot::ops::cuda {
 
 // Attention by FlashInfer's FA2 kernels (mma.sync), compute capability 8.0 and later; bfloat16 in
-// and out, float32 inside. All memory is taken when an object is made, on the device that is current
-// then; that device must be current in every later call. Objects are for one stream at a time.
+// and out, float32 inside. All memory is taken when an object is made, on the device that is
+// current then; that device must be current in every later call. Objects are for one stream at a
+// time.
 
 bool Fa2Built();  // false: every constructor below throws kUnavailable
 // Whether it was built and the current device can run it.

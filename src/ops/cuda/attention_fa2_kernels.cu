@@ -71,8 +71,8 @@ template <int kHeadDim>
 cudaError_t Dispatch(const Fa2Launch& launch, CudaStream stream) {
   return fi::BatchPrefillWithPagedKVCacheDispatched<
       kFa2TileQ, kHeadDim, kHeadDim, fi::PosEncodingMode::kNone, /*USE_FP16_QK_REDUCTION=*/false,
-      fi::MaskMode::kNone, Variant, Params>(MakeParams(launch),
-                                            static_cast<Element*>(launch.parts), launch.part_lse,
+      fi::MaskMode::kNone, Variant, Params>(MakeParams(launch), static_cast<Element*>(launch.parts),
+                                            launch.part_lse,
                                             /*enable_pdl=*/false, stream);
 }
 
@@ -80,8 +80,8 @@ cudaError_t Dispatch(const Fa2Launch& launch, CudaStream stream) {
 
 void LaunchFa2(const Fa2Launch& launch, CudaStream stream) {
   try {
-    const cudaError_t status = launch.head_dim == 64 ? Dispatch<64>(launch, stream)
-                                                     : Dispatch<128>(launch, stream);
+    const cudaError_t status =
+        launch.head_dim == 64 ? Dispatch<64>(launch, stream) : Dispatch<128>(launch, stream);
     CheckCuda(status, "FlashInfer FA2 prefill");
   } catch (const fi::Error& error) {
     FailLibrary("FlashInfer FA2 prefill", error.what());

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
+#include "ops/cuda/attention_layout.h"
 #include "ops/cuda/attention_paged.h"
-#include "ops/cuda/attention_plan.h"
 
 namespace lingbot::ops::cuda {
 
@@ -20,8 +20,8 @@ struct Fa2Launch {
   Fa2Layout layout;
   int32_t* work = nullptr;
   void* out = nullptr;
-  void* parts = nullptr;       // [rows * chunks, heads, head_dim] bf16; null: one chunk, no merge
-  float* part_lse = nullptr;   // [rows * chunks, heads]
+  void* parts = nullptr;      // [rows * chunks, heads, head_dim] bf16; null: one chunk, no merge
+  float* part_lse = nullptr;  // [rows * chunks, heads]
 };
 
 void LaunchFa2(const Fa2Launch& launch, CudaStream stream);

@@ -6,6 +6,7 @@
 #include "ops/cuda/attention_fa3_kernels.h"
 #include "ops/cuda/attention_merge.h"
 #include "ops/cuda/attention_plan.h"
+#include "ops/cuda/device_bytes.h"
 #include "ops/cuda/flashinfer_checks.h"
 #include "ops/cuda/staged_ints.h"
 
@@ -25,8 +26,8 @@ int CapacityFor(const PagedLimits& limits, int multiprocessors) {
 
 // A part row belongs to a work item, and an item has no more rows than a tile.
 PartBytes PartBytesFor(const PagedLimits& limits, int multiprocessors) {
-  const uint64_t rows = static_cast<uint64_t>(CapacityFor(limits, multiprocessors)) *
-                        Fa3TileFor(limits.head_dim).q;
+  const uint64_t rows =
+      static_cast<uint64_t>(CapacityFor(limits, multiprocessors)) * Fa3TileFor(limits.head_dim).q;
   return {rows * limits.head_dim * sizeof(float), rows * sizeof(float)};
 }
 
@@ -85,8 +86,7 @@ void Fa3Paged::Plan(const PagedStep& step) {
   CheckStep(step, impl_->limits);
   const int segments =
       Fa3ChooseSegments(step, impl_->limits.heads, impl_->tile, impl_->layout.blocks);
-  FillFa3Paged(impl_->layout, step, impl_->limits.heads, impl_->tile, segments,
-               impl_->work.Host());
+  FillFa3Paged(impl_->layout, step, impl_->limits.heads, impl_->tile, segments, impl_->work.Host());
   impl_->step = step;
   impl_->segments = segments;
 }
@@ -129,8 +129,7 @@ uint64_t Fa3Paged::signature() const {
 
 uint64_t Fa3Paged::DeviceMemory(const PagedLimits& limits, int multiprocessors) {
   const PartBytes bytes = PartBytesFor(limits, multiprocessors);
-  const Fa3Layout layout =
-      MakeFa3Layout(multiprocessors, CapacityFor(limits, multiprocessors), 0);
+  const Fa3Layout layout = MakeFa3Layout(multiprocessors, CapacityFor(limits, multiprocessors), 0);
   return bytes.values + bytes.lse + sizeof(int32_t) * static_cast<uint64_t>(layout.size);
 }
 

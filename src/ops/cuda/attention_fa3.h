@@ -9,8 +9,9 @@
 namespace lingbot::ops::cuda {
 
 // Attention by FlashInfer's FA3 kernels (wgmma), compute capability 9.0 only; bfloat16 in
-// and out, float32 inside. All memory is taken when an object is made, on the device that is current
-// then; that device must be current in every later call. Objects are for one stream at a time.
+// and out, float32 inside. All memory is taken when an object is made, on the device that is
+// current then; that device must be current in every later call. Objects are for one stream at a
+// time.
 
 bool Fa3Built();  // false: every constructor below throws kUnavailable
 // Whether it was built and the current device can run it.

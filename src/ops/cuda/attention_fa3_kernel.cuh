@@ -101,10 +101,10 @@ struct Fa3Kernel {
   using Element = cutlass::bfloat16_t;
   static constexpr Fa3Tile kTile = Fa3TileFor(kHeadDim);
   static_assert(kTile.kv <= 128, "the paged loader keeps one row offset in each of 128 threads");
-  using Traits = flashinfer::AttentionKernelTraits</*USE_TMA_LOAD_KV=*/false, kHeadDim, kHeadDim,
-                                                   kTile.q, kTile.kv, kTile.stages, Element,
-                                                   Element, Element, int32_t,
-                                                   flashinfer::StandardAttention>;
+  using Traits =
+      flashinfer::AttentionKernelTraits</*USE_TMA_LOAD_KV=*/false, kHeadDim, kHeadDim, kTile.q,
+                                        kTile.kv, kTile.stages, Element, Element, Element, int32_t,
+                                        flashinfer::StandardAttention>;
   using Mainloop =
       flashinfer::SparseCollectiveMainloop<Fa3AdditionalParams, Traits, /*CAUSAL=*/false>;
   using Epilogue = RegisterEpilogue<Traits>;
@@ -142,9 +142,9 @@ struct Fa3Kernel {
                                               /*LEFT_SLIDING_WINDOW=*/false, /*CAUSAL=*/false,
                                               Scheduler>);
     const int shared_bytes = sizeof(typename Traits::SharedStorage);
-    CheckCuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                   shared_bytes),
-              "cudaFuncSetAttribute (FlashInfer FA3)");
+    CheckCuda(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes),
+        "cudaFuncSetAttribute (FlashInfer FA3)");
     void* arguments[] = {&mainloop, &epilogue, &scheduler};
     CheckCuda(cudaLaunchKernel(kernel, dim3(launch.layout.blocks), dim3(Traits::NUM_THREADS),
                                arguments, shared_bytes, stream),

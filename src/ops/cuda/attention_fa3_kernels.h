@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
+#include "ops/cuda/attention_layout.h"
 #include "ops/cuda/attention_paged.h"
-#include "ops/cuda/attention_plan.h"
 
 namespace lingbot::ops::cuda {
 
@@ -19,9 +19,9 @@ struct Fa3Launch {
   float scale = 0;
   Fa3Layout layout;
   int32_t* work = nullptr;
-  void* out = nullptr;         // [q_rows, heads, head_dim] bf16; unused with parts
-  float* parts = nullptr;      // [segments, q_rows, heads, head_dim]; null: one segment, no merge
-  float* part_lse = nullptr;   // [segments, q_rows, heads], base 2
+  void* out = nullptr;        // [q_rows, heads, head_dim] bf16; unused with parts
+  float* parts = nullptr;     // [segments, q_rows, heads, head_dim]; null: one segment, no merge
+  float* part_lse = nullptr;  // [segments, q_rows, heads], base 2
 };
 
 // One translation unit each: a kernel takes its compiler 3 GB.

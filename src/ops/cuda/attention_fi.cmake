@@ -1,7 +1,8 @@
 # The paged, fallback and entry attention of the CUDA build. Include it where CUDA is enabled; then
 #   LINGBOT_CUDA_ATTENTION_SOURCES  sources (absolute) for the library that holds the launchers
 #   LINGBOT_CUDA_ATTENTION_OBJECTS  objects of the heavy kernels, to be listed among its sources
-# The library needs CUDA::cudart and CUDA::cublas.
+# The library needs CUDA::cudart and CUDA::cublas. The .cu files are C++17: CMake 3.22 knows no later one for
+# CUDA, and fmt checks its formats in a way that nvcc rejects, so text is made in .cc files.
 include(FlashInfer)
 
 set(LINGBOT_CUDA_ATTENTION_SOURCES "")
@@ -19,7 +20,8 @@ function(lingbot_attention_kernels name)
   add_library(${name} OBJECT ${ARG_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(${name} PRIVATE lingbot_flashinfer CUDA::cudart_static)
-  set_target_properties(${name} PROPERTIES CUDA_ARCHITECTURES "${ARG_ARCHITECTURES}")
+  set_target_properties(${name} PROPERTIES CUDA_STANDARD 17
+                        CUDA_ARCHITECTURES "${ARG_ARCHITECTURES}")
 endfunction()
 
 if(LINGBOT_FLASHINFER_FOUND)

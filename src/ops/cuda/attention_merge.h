@@ -8,9 +8,11 @@
 namespace lingbot::ops::cuda {
 
 // Joins the softmaxes of disjoint sets of keys:
-//   out[row, channel] = sum_s 2^(lse[s, row] - m) parts[s, row, channel] / sum_s 2^(lse[s, row] - m)
+//   out[row, channel] = sum_s 2^(lse[s, row] - m) parts[s, row, channel] / sum_s 2^(lse[s, row] -
+//   m)
 // with m the greatest lse of the row. A row is one (token, head).
-//   parts [segments, rows, head_dim] float32, lse [segments, rows] base 2, out [rows, head_dim] bf16
+//   parts [segments, rows, head_dim] float32, lse [segments, rows] base 2, out [rows, head_dim]
+//   bf16
 // `segments` (1 or more) is read from device memory.
 void MergeParts(const float* parts, const float* lse, const int32_t* segments, int64_t rows,
                 int head_dim, void* out, CudaStream stream);

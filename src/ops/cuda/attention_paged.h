@@ -10,8 +10,8 @@ namespace lingbot::ops::cuda {
 using CudaStream = CUstream_st*;  // cudaStream_t, without CUDA's headers
 
 // The K and V of one block as the paged back ends see them. Element (page p, token t, head h,
-// channel d) of K is k[pages[p] * page_stride + t * token_stride + h * head_dim + d], of V likewise;
-// strides count elements. Two layouts in use:
+// channel d) of K is k[pages[p] * page_stride + t * token_stride + h * head_dim + d], of V
+// likewise; strides count elements. Two layouts in use:
 //   planes       page_stride == token_stride, and pages[p] is the first row of the page
 //   interleaved  page_stride == 2 * page_size * token_stride, v == k + page_size * token_stride
 // Every page is full but the last. What lies behind its last token may be anything, NaN included.

@@ -247,7 +247,8 @@ int Fa3ChooseSegments(const PagedStep& step, int heads, Fa3Tile tile, int blocks
     const int64_t longest_tokens = std::min<int64_t>(
         step.kv_tokens, static_cast<int64_t>(CeilDiv(step.pages, count)) * step.page_size);
     const int rounds = CeilDiv(static_cast<int64_t>(items) * count, blocks);
-    // In tiles of keys: two for each item's prologue; the merge costs about two and half a tile a part.
+    // In tiles of keys: two for each item's prologue; the merge costs about two and half a tile a
+    // part.
     const double merge = count > 1 ? 2 + 0.5 * count : 0;
     const double cost = rounds * (CeilDiv(longest_tokens, tile.kv) + 2.0) + merge;
     if (cost < least * 0.999) {
@@ -279,15 +280,14 @@ void FillFa3Paged(const Fa3Layout& layout, const PagedStep& step, int heads, Fa3
 
 void FillFa3Frames(const Fa3Layout& layout, const FrameShape& shape, Fa3Tile tile,
                    std::span<int32_t> data) {
-  Check(data.size() >= static_cast<size_t>(layout.size) &&
-            layout.size - layout.pages >= shape.frames,
-        ErrorCode::kInternal, "attention work list without room for {} frames", shape.frames);
+  Check(
+      data.size() >= static_cast<size_t>(layout.size) && layout.size - layout.pages >= shape.frames,
+      ErrorCode::kInternal, "attention work list without room for {} frames", shape.frames);
   std::vector<WorkItem> items;
   for (int frame = 0; frame < shape.frames; ++frame) {
     for (int head = 0; head < shape.heads; ++head) {
       for (int q_tile = 0; q_tile < CeilDiv(shape.tokens, tile.q); ++q_tile) {
-        items.push_back(
-            {head, q_tile, frame * shape.tokens, frame, shape.tokens, shape.tokens, 0});
+        items.push_back({head, q_tile, frame * shape.tokens, frame, shape.tokens, shape.tokens, 0});
       }
     }
     data[layout.pages + frame] = frame * shape.tokens;

@@ -6,13 +6,14 @@
 #include <span>
 #include <vector>
 
+#include "ops/cuda/attention_layout.h"
 #include "ops/cuda/attention_paged.h"
 
 namespace lingbot::ops::cuda {
 
 // Which multiprocessor computes what, as integers only: no CUDA in here, so all of it is tested on
-// any machine. The kernels read these lists from device memory; a captured graph stays valid as long
-// as Signature() does not change.
+// any machine. The kernels read these lists from device memory; a captured graph stays valid as
+// long as Signature() does not change.
 
 inline int CeilDiv(int64_t a, int64_t b) { return static_cast<int>((a + b - 1) / b); }
 
@@ -32,22 +33,6 @@ std::vector<KvSegment> CutPages(const PagedStep& step, int count);
 
 // ---- FlashInfer FA2: a grid of (query tile, KV chunk) pairs for every head ----
 
-inline constexpr int kFa2TileQ = 128;
-
-// Positions, in int32, of the arrays within one block of device memory.
-struct Fa2Layout {
-  int capacity = 0;  // (query tile, chunk) pairs
-  int requests = 0;
-  int max_rows = 0;
-  int request = 0, q_tile = 0, kv_tile = 0;                          // [capacity] each
-  int o_indptr = 0, q_indptr = 0, kv_indptr = 0;                     // [requests + 1] each
-  int last_page = 0;                                                 // [requests]
-  int chunk_tokens = 0, total_rows = 0;                              // one each
-  int merge_indptr = 0;                                              // [max_rows + 1]
-  int valid = 0;                                                     // [capacity] bytes
-  int pages = 0;                                                     // [requests]
-  int size = 0;
-};
 Fa2Layout MakeFa2Layout(int capacity, int requests, int max_rows);
 
 // Two blocks fit on a multiprocessor; so many (query tile, chunk) pairs fill the device once.
@@ -60,28 +45,6 @@ void FillFa2Frames(const Fa2Layout& layout, const FrameShape& shape, std::span<i
 
 // ---- FlashInfer FA3: persistent blocks, each with its own list of work items ----
 
-struct Fa3Tile {
-  int q = 0;
-  int kv = 0;
-  int stages = 2;  // tiles of K, and of V, in shared memory
-};
-// The tiles that are compiled; kv may not exceed 128 (the loader keeps one row offset per thread).
-constexpr Fa3Tile Fa3TileFor(int head_dim) {
-  return head_dim == 64 ? Fa3Tile{192, 96, 2} : Fa3Tile{128, 96, 2};
-}
-
-struct Fa3Layout {
-  int blocks = 0;
-  int capacity = 0;                // work items
-  int segments = 0;                // one: how many parts the merge joins
-  int block_begin = 0;             // [blocks + 1]
-  int head = 0, q_tile = 0;        // [capacity] each
-  int q_begin = 0, page_begin = 0; // [capacity] each
-  int q_len = 0, kv_len = 0;       // [capacity] each
-  int segment = 0;                 // [capacity]
-  int pages = 0;                   // [pages_capacity]
-  int size = 0;
-};
 Fa3Layout MakeFa3Layout(int blocks, int capacity, int pages_capacity);
 
 // Upper bound of the segments that a step with so many query rows is cut into.

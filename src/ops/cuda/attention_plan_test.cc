@@ -73,8 +73,7 @@ TEST(AttentionPlan, Fa3ListsEveryHeadTileAndSegmentOnce) {
   for (const int head_dim : {64, 128}) {
     const Fa3Tile tile = Fa3TileFor(head_dim);
     for (const int heads : {2, 16}) {
-      const Fa3Layout layout =
-          MakeFa3Layout(kBlocks, Fa3Capacity(7824, heads, tile, kBlocks), 0);
+      const Fa3Layout layout = MakeFa3Layout(kBlocks, Fa3Capacity(7824, heads, tile, kBlocks), 0);
       std::vector<int32_t> data(layout.size, -1);
       for (const PagedStep& step : Steps()) {
         const int segments = Fa3ChooseSegments(step, heads, tile, kBlocks);
@@ -169,13 +168,14 @@ TEST(AttentionPlan, Fa2ChunksCoverTheKeysOfEveryTile) {
 TEST(AttentionPlan, ListsOverlapNowhere) {
   const Fa2Layout fa2 = MakeFa2Layout(13, 3, 21);
   const std::map<int, int> fa2_arrays = {
-      {fa2.request, 13},  {fa2.q_tile, 13},      {fa2.kv_tile, 13},   {fa2.o_indptr, 4},
-      {fa2.q_indptr, 4},  {fa2.kv_indptr, 4},    {fa2.last_page, 3},  {fa2.chunk_tokens, 1},
-      {fa2.total_rows, 1}, {fa2.merge_indptr, 22}, {fa2.valid, 4},    {fa2.pages, 3}};
+      {fa2.request, 13},   {fa2.q_tile, 13},       {fa2.kv_tile, 13},  {fa2.o_indptr, 4},
+      {fa2.q_indptr, 4},   {fa2.kv_indptr, 4},     {fa2.last_page, 3}, {fa2.chunk_tokens, 1},
+      {fa2.total_rows, 1}, {fa2.merge_indptr, 22}, {fa2.valid, 4},     {fa2.pages, 3}};
   const Fa3Layout fa3 = MakeFa3Layout(5, 13, 3);
   const std::map<int, int> fa3_arrays = {
-      {fa3.segments, 1}, {fa3.block_begin, 6}, {fa3.head, 13},   {fa3.q_tile, 13}, {fa3.q_begin, 13},
-      {fa3.page_begin, 13}, {fa3.q_len, 13},   {fa3.kv_len, 13}, {fa3.segment, 13}, {fa3.pages, 3}};
+      {fa3.segments, 1}, {fa3.block_begin, 6}, {fa3.head, 13},  {fa3.q_tile, 13},
+      {fa3.q_begin, 13}, {fa3.page_begin, 13}, {fa3.q_len, 13}, {fa3.kv_len, 13},
+      {fa3.segment, 13}, {fa3.pages, 3}};
   for (const auto& [arrays, size] : {std::pair{fa2_arrays, fa2.size}, {fa3_arrays, fa3.size}}) {
     int end = 0;
     for (const auto& [begin, length] : arrays) {

@@ -74,10 +74,36 @@ struct DenseKv {
   int64_t tokens = 0;
 };
 
+void CheckBlas(cublasStatus_t status, const char* call) {
+  if (status != CUBLAS_STATUS_SUCCESS) {
+    FailLibrary(call, static_cast<int>(status));
+  }
+}
+
+// A long sum over keys is cut into parts by cuBLAS, which may then add the parts in bfloat16: with
+// 98,568 keys that cost 1.4 % (relative L2). Forbidden while an object of this class lives.
+class FullPrecisionSums {
+ public:
+  explicit FullPrecisionSums(cublasContext* handle) : handle_(handle) {
+    CheckBlas(cublasGetMathMode(handle, &before_), "cublasGetMathMode");
+    CheckBlas(cublasSetMathMode(handle, static_cast<cublasMath_t>(
+                                            CUBLAS_DEFAULT_MATH |
+                                            CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION)),
+              "cublasSetMathMode");
+  }
+  ~FullPrecisionSums() { cublasSetMathMode(handle_, before_); }
+  FullPrecisionSums(const FullPrecisionSums&) = delete;
+  FullPrecisionSums& operator=(const FullPrecisionSums&) = delete;
+
+ private:
+  cublasContext* handle_;
+  cublasMath_t before_ = CUBLAS_DEFAULT_MATH;
+};
+
 class Products {
  public:
   Products(cublasContext* handle, const SdpaType& type, char* scores, CudaStream stream)
-      : handle_(handle), type_(type), scores_(scores), stream_(stream) {
+      : handle_(handle), type_(type), scores_(scores), stream_(stream), full_sums_(handle) {
     cublasPointerMode_t mode;
     CheckBlas(cublasGetPointerMode(handle, &mode), "cublasGetPointerMode");
     Check(mode == CUBLAS_POINTER_MODE_HOST, ErrorCode::kInternal,
@@ -101,12 +127,6 @@ class Products {
   }
 
  private:
-  static void CheckBlas(cublasStatus_t status, const char* call) {
-    if (status != CUBLAS_STATUS_SUCCESS) {
-      FailLibrary(call, static_cast<int>(status));
-    }
-  }
-
   size_t Bytes(int64_t elements) const {
     return static_cast<size_t>(elements) * SizeOf(type_.dtype);
   }
@@ -154,6 +174,7 @@ class Products {
   const SdpaType& type_;
   char* scores_;
   CudaStream stream_;
+  FullPrecisionSums full_sums_;
 };
 
 }  // namespace
@@ -192,14 +213,13 @@ void SdpaFrames(cublasContext* handle, const SdpaType& type, int frames, int tok
   const Products products(handle, type, static_cast<char*>(workspace), stream);
   const size_t element_bytes = SizeOf(type.dtype);
   const size_t in_bytes = static_cast<size_t>(tokens) * call.token_stride * element_bytes;
-  const size_t out_bytes =
-      static_cast<size_t>(tokens) * type.heads * type.head_dim * element_bytes;
+  const size_t out_bytes = static_cast<size_t>(tokens) * type.heads * type.head_dim * element_bytes;
   for (int frame = 0; frame < frames; ++frame) {
-    products.Attend(static_cast<const char*>(call.q) + frame * in_bytes, call.token_stride, tokens,
-                    {static_cast<const char*>(call.k) + frame * in_bytes,
-                     static_cast<const char*>(call.v) + frame * in_bytes, call.token_stride,
-                     tokens},
-                    static_cast<char*>(call.out) + frame * out_bytes);
+    products.Attend(
+        static_cast<const char*>(call.q) + frame * in_bytes, call.token_stride, tokens,
+        {static_cast<const char*>(call.k) + frame * in_bytes,
+         static_cast<const char*>(call.v) + frame * in_bytes, call.token_stride, tokens},
+        static_cast<char*>(call.out) + frame * out_bytes);
   }
 }
 

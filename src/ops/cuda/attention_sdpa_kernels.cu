@@ -17,8 +17,7 @@ __global__ void __launch_bounds__(kThreads)
                  int64_t token_bytes, int row_bytes, char* __restrict__ k_rows,
                  char* __restrict__ v_rows) {
   const int64_t row = blockIdx.x;
-  const int64_t offset =
-      pages[row / page_size] * page_bytes + (row % page_size) * token_bytes;
+  const int64_t offset = pages[row / page_size] * page_bytes + (row % page_size) * token_bytes;
   const auto* source = reinterpret_cast<const uint4*>((blockIdx.y == 0 ? k : v) + offset);
   auto* target = reinterpret_cast<uint4*>((blockIdx.y == 0 ? k_rows : v_rows) + row * row_bytes);
   for (int i = threadIdx.x; i < row_bytes / 16; i += kThreads) {

@@ -25,7 +25,9 @@ void UploadStepInputs(Context& context);
 void Synchronize(Context& context);
 // From here on launches belong to `stage` (kNone: -1), until the next mark.
 void MarkStage(Context& context, int stage);
-// Adds the milliseconds between the marks of the last step.
+void MarkStep(Context& context, bool begin);
+// Adds the milliseconds between the marks of the last step; the last stage's is what lies between
+// the step's ends and its first and last mark.
 void CollectStages(Context& context, std::span<double> milliseconds);
 void Transfer(Context& context, const TensorView& from, const TensorView& to, bool to_device);
 

@@ -39,8 +39,10 @@ void CheckRows(int64_t rows, int64_t token_stride, int64_t row_elements) {
 
 void CheckPagedLimits(const PagedLimits& limits) {
   CheckHeadDim(limits.heads, limits.head_dim);
-  Check(limits.max_q_tokens >= 1, ErrorCode::kInternal,
-        "paged attention planned for {} query rows", limits.max_q_tokens);
+  // Partial results of a row, of all its heads, are addressed in 32 bits too.
+  const int64_t row = static_cast<int64_t>(limits.heads) * limits.head_dim;
+  Check(limits.max_q_tokens >= 1 && limits.max_q_tokens <= kMax32 / 4 / row, ErrorCode::kInternal,
+        "paged attention planned for {} query rows of {} elements", limits.max_q_tokens, row);
 }
 
 void CheckPagedCall(const PagedCall& call, const PagedLimits& limits, const PagedStep& step) {
@@ -50,8 +52,7 @@ void CheckPagedCall(const PagedCall& call, const PagedLimits& limits, const Page
   const PagedKv& kv = call.kv;
   Check(kv.pages != nullptr && kv.token_stride >= row && kv.token_stride <= kMax32 &&
             kv.page_stride >= row && kv.page_stride <= kMax32 &&
-            kv.token_stride % kElementsPer16Bytes == 0 &&
-            kv.page_stride % kElementsPer16Bytes == 0,
+            kv.token_stride % kElementsPer16Bytes == 0 && kv.page_stride % kElementsPer16Bytes == 0,
         ErrorCode::kInternal,
         "FlashInfer attention: K and V with strides of {} and {} elements for rows of {}",
         kv.page_stride, kv.token_stride, row);

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "ops/cuda/check.h"
+#include "ops/cuda/device_bytes.h"
 
 namespace lingbot::ops::cuda {
 namespace {

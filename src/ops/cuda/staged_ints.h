@@ -22,9 +22,9 @@ class StagedInts {
   StagedInts(const StagedInts&) = delete;
   StagedInts& operator=(const StagedInts&) = delete;
 
-  std::span<int32_t> Host();        // to be filled; zero at first, later with old contents
-  void Upload(CudaStream stream);   // not inside a graph capture: the next fill goes elsewhere
-  void UploadNow();                 // for contents that never change: copies and waits
+  std::span<int32_t> Host();       // to be filled; zero at first, later with old contents
+  void Upload(CudaStream stream);  // not inside a graph capture: the next fill goes elsewhere
+  void UploadNow();                // for contents that never change: copies and waits
   int32_t* device() const { return device_; }
 
  private:
@@ -39,19 +39,6 @@ class StagedInts {
   int32_t* device_ = nullptr;
   std::array<Slot, 2> slots_;
   int current_ = 0;
-};
-
-// Owns device memory of a fixed size on the current device; not zeroed.
-class DeviceBytes {
- public:
-  explicit DeviceBytes(size_t bytes);
-  ~DeviceBytes();
-  DeviceBytes(const DeviceBytes&) = delete;
-  DeviceBytes& operator=(const DeviceBytes&) = delete;
-  void* data() const { return data_; }
-
- private:
-  void* data_ = nullptr;
 };
 
 int MultiprocessorCount();  // of the current device

@@ -35,6 +35,9 @@ CudaState::~CudaState() {
   cudaStreamSynchronize(stream_);
   for (auto& [key, recording] : recordings_) Forget(recording);
   for (const Mark& mark : eager_marks_) cudaEventDestroy(mark.event);
+  for (cudaEvent_t event : ends_) {
+    if (event != nullptr) cudaEventDestroy(event);
+  }
   cudaStreamDestroy(stream_);
 }
 
@@ -95,6 +98,13 @@ void CudaState::Record(Recording& recording, const std::function<void()>& body) 
   cuda::CheckCuda(status, "cudaGraphInstantiate");
 }
 
+const std::array<cudaEvent_t, 2>& CudaState::ends() {
+  for (cudaEvent_t& event : ends_) {
+    if (event == nullptr) cuda::CheckCuda(cudaEventCreate(&event), "cudaEventCreate");
+  }
+  return ends_;
+}
+
 void CudaState::AddMark(int stage) {
   if (recording_marks_ != nullptr) {
     Mark mark{nullptr, stage};
@@ -144,15 +154,26 @@ void Synchronize(Context& context) {
 
 void MarkStage(Context& context, int stage) { context.cuda().AddMark(stage); }
 
+void MarkStep(Context& context, bool begin) {
+  CudaState& state = context.cuda();
+  CheckCuda(cudaEventRecord(state.ends()[begin ? 0 : 1], state.stream()), "cudaEventRecord");
+}
+
 void CollectStages(Context& context, std::span<double> milliseconds) {
-  const std::vector<CudaState::Mark>& marks = context.cuda().marks();
+  const std::span<const CudaState::Mark> marks = context.cuda().marks();
+  if (marks.empty()) return;
+  const auto between = [](cudaEvent_t first, cudaEvent_t second) {
+    float elapsed = 0.0f;
+    CheckCuda(cudaEventElapsedTime(&elapsed, first, second), "cudaEventElapsedTime");
+    return static_cast<double>(elapsed);
+  };
+  const auto& ends = context.cuda().ends();
+  milliseconds.back() +=
+      between(ends[0], marks.front().event) + between(marks.back().event, ends[1]);
   for (size_t i = 0; i + 1 < marks.size(); ++i) {
     const int stage = marks[i].stage;
     if (stage < 0) continue;
-    float elapsed = 0.0f;
-    CheckCuda(cudaEventElapsedTime(&elapsed, marks[i].event, marks[i + 1].event),
-              "cudaEventElapsedTime");
-    milliseconds[stage] += elapsed;
+    milliseconds[stage] += between(marks[i].event, marks[i + 1].event);
   }
 }
 

@@ -3,10 +3,12 @@
 
 #include <cuda_runtime_api.h>
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "ops/cuda/attention_state.h"
@@ -45,7 +47,12 @@ class CudaState {
 
   bool Run(uint64_t key, bool replay, const std::function<void()>& body);
   void AddMark(int stage);
-  const std::vector<Mark>& marks() const { return *last_marks_; }
+  // Events at the beginning and at the end of everything that a step launches.
+  const std::array<cudaEvent_t, 2>& ends();
+  // Those of the last step.
+  std::span<const Mark> marks() const {
+    return {last_marks_->data(), last_marks_ == &eager_marks_ ? used_marks_ : last_marks_->size()};
+  }
 
   // Memory of the libraries: one buffer serves them all, their work follows each other.
   static constexpr size_t kWorkspaceBytes =
@@ -69,6 +76,7 @@ class CudaState {
   std::vector<Mark>* recording_marks_ = nullptr;  // while a step is being recorded
   size_t used_marks_ = 0;                         // of eager_marks_ in this step
   const std::vector<Mark>* last_marks_ = &eager_marks_;
+  std::array<cudaEvent_t, 2> ends_{};
 };
 
 }  // namespace lingbot::ops

@@ -25,6 +25,7 @@ bool RunStep(Context&, uint64_t, bool, const std::function<void()>&) { Refuse();
 void UploadStepInputs(Context&) { Refuse(); }
 void Synchronize(Context&) { Refuse(); }
 void MarkStage(Context&, int) { Refuse(); }
+void MarkStep(Context&, bool) { Refuse(); }
 void CollectStages(Context&, std::span<double>) { Refuse(); }
 void Transfer(Context&, const TensorView&, const TensorView&, bool) { Refuse(); }
 void PackLinear(std::span<const float>, std::span<const float>, LinearWeights::Packed&) { Refuse(); }
