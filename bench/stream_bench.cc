@@ -180,7 +180,9 @@ StreamReport BenchStream(const nlohmann::json& config, const StreamOptions& opti
     model = MakeModel(weights, model_options);
   });
   report.model = model->info();
-  Recorder(*model, settled, gpu_before).Run(report);
+  std::optional<Recorder> recorder;
+  report.session_seconds = SecondsOf([&] { recorder.emplace(*model, settled, gpu_before); });
+  recorder->Run(report);
   report.frame_tokens = static_cast<double>(plan.grid.tokens());
   report.visible_tokens =
       static_cast<double>((report.cache.scale_pages + report.cache.window_pages) *

@@ -41,6 +41,7 @@ struct StreamReport {
   int width = 0;
   AttentionBackend attention = AttentionBackend::kAuto;
   double load_seconds = 0.0;  // making, packing the weights
+  double session_seconds = 0.0;  // making the session; a GPU's runs its first steps then
   MemoryPlan plan;
   uint64_t resident = 0;  // bytes at the end
   uint64_t peak_resident = 0;

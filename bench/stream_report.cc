@@ -112,9 +112,9 @@ std::string Gpu(const StreamReport& r) {
       4.0 * r.model.depth * r.frame_tokens * r.visible_tokens * r.model.embed_dim;
   const double milliseconds = last.median.global_attention;
   return fmt::format(
-      "gpu: {} in use, first pose {:.2f} s after the start; global attention {:.2f} TFLOP a "
-      "frame{}\n",
-      FormatBytes(last.gpu), r.first_pose_seconds, operations * 1e-12,
+      "gpu: {} in use, session made in {:.2f} s, first pose {:.2f} s after the start; global "
+      "attention {:.2f} TFLOP a frame{}\n",
+      FormatBytes(last.gpu), r.session_seconds, r.first_pose_seconds, operations * 1e-12,
       milliseconds > 0.0 ? fmt::format(", {:.0f} TFLOP/s", operations / milliseconds * 1e-9) : "");
 }
 
@@ -194,6 +194,9 @@ Json StreamJson(const StreamReport& r) {
           {"growth", GrowthJson(r)},
           {"thinned_at", r.thinned_at},
           {"plan", PlanJson(r.plan)},
+          {"gpu_bytes", r.marks.empty() ? 0 : r.marks.back().gpu},
+          {"session_seconds", r.session_seconds},
+          {"first_pose_seconds", r.first_pose_seconds},
           {"resident", r.resident},
           {"peak_resident", r.peak_resident},
           {"cache", CacheJson(r.cache)},

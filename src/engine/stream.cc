@@ -41,6 +41,22 @@ Stream::Stream(std::shared_ptr<const Model::Impl> model, const StreamPlan& plan)
   gpu_input_ = Buffer(DType::kF32, host_input_.shape(), MemoryKind::kCuda);
   gpu_results_ = Results(plan, MemoryKind::kCuda);
   if (plan.stored_frames > 0) cache_.Provide(plan.stored_frames);
+  WarmUp();
+}
+
+// Runs the steps of a stream on black frames, so that libraries load their kernels, launches are
+// recorded and a GPU that cannot do it says so before the first frame comes.
+void Stream::WarmUp() {
+  std::fill_n(host_input_.data<float>(), host_input_.shape().elements(), 0.0f);
+  int scale_frames = plan_.scale_frames;
+  if (plan_.stored_frames > 0) {
+    scale_frames = static_cast<int>(std::min<int64_t>(scale_frames, plan_.stored_frames));
+  }
+  for (int round = 0; round < 2; ++round) {
+    Step(0, scale_frames, StepKind::kStored);
+    if (scale_frames == plan_.scale_frames) Step(scale_frames, 1, StepKind::kTransient);
+    Reset();
+  }
 }
 
 void Stream::Step(int64_t first_frame, int frames, StepKind kind) {

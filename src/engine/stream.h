@@ -50,6 +50,7 @@ class Stream {
   const Buffer& input_of_device() const { return on_gpu() ? gpu_input_ : host_input_; }
   const Results& results_of_device() const { return on_gpu() ? gpu_results_ : results_; }
   bool on_gpu() const { return plan_.setup.on_gpu(); }
+  void WarmUp();
   // Launches the step's operators.
   void RunNetwork(int64_t first_frame, int frames);
   void DownloadResults(int frames);
