@@ -30,6 +30,8 @@ class Stream {
 
   StreamResult result(int frame) const;  // of the last step
   const CacheStats& stats() const { return stats_; }
+  // The attention over the cache that ran last.
+  AttentionBackend last_attention() { return ops::LastAttentionBackend(context_); }
   const StageTimes& times() const { return times_; }
   const StreamPlan& plan() const { return plan_; }
   void set_observer(Observer observer) { observer_ = std::move(observer); }

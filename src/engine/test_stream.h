@@ -39,6 +39,7 @@ inline HashedWeights SmallWeights(float fc2_bias_offset = 1.0f) {
 inline const Model& SmallModel() {
   static const Model model = [] {
     ModelOptions options;
+    options.device = DeviceKind::kCpu;
     options.precision = Precision::kFloat32;
     return MakeModel(SmallWeights(), options);
   }();
