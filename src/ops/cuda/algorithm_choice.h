@@ -32,9 +32,10 @@ class ScratchMemory {
 
 bool IsCapturing(cudaStream_t stream);
 
-// Index of the fastest of `count` candidates (the earlier one of two within 3 %), each timed by the
-// median of several runs. `flush` is overwritten before every run: that pushes the operands out of
-// the cache, as the rest of a frame does. Synchronises; not during a capture.
+// Index of the fastest of `count` candidates, each timed by the median of several runs: the first
+// one unless another is clearly faster, the earliest of those that are about as fast as the
+// fastest. `flush` is overwritten before every run: that pushes the operands out of the cache, as
+// the rest of a frame does. Synchronises; not during a capture.
 size_t FastestOf(size_t count, const std::function<void(size_t)>& run, void* flush,
                  size_t flush_bytes, cudaStream_t stream);
 
