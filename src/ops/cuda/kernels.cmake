@@ -8,9 +8,3 @@ set(LINGBOT_CUDA_OPERATOR_SOURCES
 lingbot_test(cuda_ops_test
   SOURCES cuda/blocks_test.cc cuda/conv_test.cc cuda/elementwise_test.cc cuda/linear_test.cc
   DEPENDS lingbot_ops CUDA::cudart_static)
-
-if(LINGBOT_BUILD_TOOLS)
-  add_executable(cuda_ops_bench cuda/ops_bench.cc)
-  target_link_libraries(cuda_ops_bench PRIVATE lingbot_ops CUDA::cudart_static)
-  lingbot_compile_options(cuda_ops_bench)
-endif()
