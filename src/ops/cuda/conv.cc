@@ -2,8 +2,11 @@
 
 #include <cudnn_graph.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
+#include <set>
+#include <utility>
 
 #include "base/check.h"
 #include "ops/cuda/conv_plan.h"
@@ -11,6 +14,8 @@
 
 namespace lingbot::ops::cuda {
 namespace {
+
+constexpr size_t kCandidates = 5;  // plans to measure, or to list with and without fusion
 
 using Key = std::array<int64_t, 9>;
 
@@ -64,18 +69,22 @@ struct ConvPlans::State {
   cudnnHandle_t handle = nullptr;
   void* workspace = nullptr;
   size_t workspace_bytes = 0;
-  std::map<Key, std::vector<ConvPlan>> plans;       // best first; none left: PlainConv
+  AlgorithmChoice choice = AlgorithmChoice::kHeuristic;
+  std::map<Key, std::vector<ConvPlan>> plans;  // best first; none left: PlainConv
+  std::set<Key> measured;
   std::map<Key, std::vector<ConvPlan>> candidates;  // filled on request only
 
-  // At most one plan with the epilogue inside and one without.
   std::vector<ConvPlan>& Find(const ConvShape& shape) {
     const Key key = KeyOf(shape);
     const auto found = plans.find(key);
     if (found != plans.end()) return found->second;
-    std::vector<ConvPlan> made = MakeConvPlans(handle, shape, true, workspace_bytes, false, 1);
-    for (ConvPlan& plan : MakeConvPlans(handle, shape, false, workspace_bytes, false, 1)) {
-      made.push_back(std::move(plan));
+    const size_t limit = choice == AlgorithmChoice::kMeasured ? kCandidates : 1;
+    std::vector<ConvPlan> made;
+    // See conv.h; asking for fused f16 kernels in vain costs 30 ms a shape.
+    if (shape.dtype == DType::kF32) {
+      made = MakeConvPlans(handle, shape, true, workspace_bytes, false, limit);
     }
+    if (made.empty()) made = MakeConvPlans(handle, shape, false, workspace_bytes, false, limit);
     return plans.emplace(key, std::move(made)).first->second;
   }
 
@@ -86,9 +95,34 @@ struct ConvPlans::State {
     if (!plan.fused) FinishUnfused(shape, operands, stream);
     return true;
   }
+
+  // Moves the fastest plan to the front.
+  void Measure(const ConvShape& shape, const ConvOperands& operands, cudaStream_t stream) {
+    if (measured.count(KeyOf(shape)) != 0 || IsCapturing(stream)) return;
+    measured.insert(KeyOf(shape));
+    std::vector<ConvPlan>& shape_plans = Find(shape);
+    if (shape_plans.empty()) return;
+    // A result of its own: convolutions that add to y must not run twice.
+    const ScratchMemory y(static_cast<size_t>(shape.OutputSize(shape.rows) *
+                                              shape.OutputSize(shape.columns) * shape.out) *
+                          SizeOf(shape.dtype));
+    ConvOperands to_scratch = operands;
+    to_scratch.y = y.data();
+    const auto run = [&](size_t i) { Run(shape, shape_plans[i], to_scratch, stream); };
+    // One that the library refuses would win.
+    const auto refused = [&](const ConvPlan& plan) {
+      return !Run(shape, plan, to_scratch, stream);
+    };
+    shape_plans.erase(std::remove_if(shape_plans.begin(), shape_plans.end(), refused),
+                      shape_plans.end());
+    const size_t fastest = FastestOf(shape_plans.size(), run, workspace, workspace_bytes, stream);
+    if (fastest > 0) std::swap(shape_plans.front(), shape_plans[fastest]);
+  }
 };
 
-ConvPlans::ConvPlans(void* workspace, size_t workspace_bytes) : state_(std::make_unique<State>()) {
+ConvPlans::ConvPlans(void* workspace, size_t workspace_bytes, AlgorithmChoice choice)
+    : state_(std::make_unique<State>()) {
+  state_->choice = choice;
   state_->workspace = workspace;
   state_->workspace_bytes = workspace_bytes;
   CheckCudnn(cudnnCreate(&state_->handle), "cudnnCreate");
@@ -105,6 +139,7 @@ void ConvPlans::Prepare(const ConvShape& shape) { state_->Find(shape); }
 void ConvPlans::Run(const ConvShape& shape, const ConvOperands& operands, cudaStream_t stream) {
   Check(shape.epilogue != Epilogue::kGelu, ErrorCode::kInternal,
         "convolutions have no GELU epilogue");
+  if (state_->choice == AlgorithmChoice::kMeasured) state_->Measure(shape, operands, stream);
   std::vector<ConvPlan>& plans = state_->Find(shape);
   while (!plans.empty()) {
     if (state_->Run(shape, plans.front(), operands, stream)) return;
@@ -122,10 +157,9 @@ std::vector<ConvCandidate> ConvPlans::Candidates(const ConvShape& shape, bool ru
   std::vector<ConvPlan>& plans = state_->candidates[KeyOf(shape)];
   plans.clear();
   std::vector<ConvCandidate> candidates;
-  constexpr size_t kMost = 5;  // with and without fusion each
   for (const bool fused : {true, false}) {
     for (ConvPlan& plan : MakeConvPlans(state_->handle, shape, fused, state_->workspace_bytes,
-                                        runtime_compiled, kMost)) {
+                                        runtime_compiled, kCandidates)) {
       candidates.push_back({plan.fused, plan.runtime_compiled, plan.workspace_bytes, NameOf(plan)});
       plans.push_back(std::move(plan));
     }

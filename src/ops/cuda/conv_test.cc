@@ -51,10 +51,10 @@ struct Problem {
 
 class ConvCheck : public DeviceTest {
  protected:
-  void Compare(const ConvShape& shape) {
+  void Compare(const ConvShape& shape, AlgorithmChoice choice = AlgorithmChoice::kHeuristic) {
     const Problem problem(shape);
     const DeviceArray workspace(static_cast<int64_t>(ConvPlans::kWorkspaceBytes), DType::kU8);
-    ConvPlans plans(workspace.data(), ConvPlans::kWorkspaceBytes);
+    ConvPlans plans(workspace.data(), ConvPlans::kWorkspaceBytes, choice);
     const std::vector<float> expected = problem.Expected();
     const DeviceArray x(problem.x, shape.dtype), kernel(problem.kernel, shape.dtype);
     const DeviceArray bias(problem.bias, DType::kF32);
@@ -93,6 +93,13 @@ TEST_F(ConvCheck, AgreesWithPlainLoops) {
         Compare({27, 36, 64, 64, 3, 1, dtype, bias, epilogue});
       }
     }
+  }
+}
+
+// The measurement leaves y alone.
+TEST_F(ConvCheck, MeasuredChoiceComputesTheSame) {
+  for (const Epilogue epilogue : {Epilogue::kStore, Epilogue::kRelu, Epilogue::kAccumulate}) {
+    Compare({14, 18, 64, 64, 3, 1, DType::kF16, true, epilogue}, AlgorithmChoice::kMeasured);
   }
 }
 

@@ -131,7 +131,7 @@ struct LinearPlans::State {
   cublasLtHandle_t handle = nullptr;
   void* workspace = nullptr;
   size_t workspace_bytes = 0;
-  Choice choice = Choice::kHeuristic;
+  AlgorithmChoice choice = AlgorithmChoice::kHeuristic;
   std::map<Key, Plan> plans;
 };
 
@@ -183,44 +183,9 @@ std::vector<BiasMode> BiasModes(const LinearCall& call) {
   return modes;
 }
 
-// Milliseconds between two points of a stream.
-class Stopwatch {
- public:
-  explicit Stopwatch(cudaStream_t stream) : stream_(stream) {
-    CheckCuda(cudaEventCreate(&begin_), "cudaEventCreate");
-    CheckCuda(cudaEventCreate(&end_), "cudaEventCreate");
-  }
-  ~Stopwatch() {
-    cudaEventDestroy(begin_);
-    cudaEventDestroy(end_);
-  }
-  Stopwatch(const Stopwatch&) = delete;
-  Stopwatch& operator=(const Stopwatch&) = delete;
-  void Start() const { CheckCuda(cudaEventRecord(begin_, stream_), "cudaEventRecord"); }
-  float Stop() const {
-    CheckCuda(cudaEventRecord(end_, stream_), "cudaEventRecord");
-    CheckCuda(cudaEventSynchronize(end_), "cudaEventSynchronize");
-    float milliseconds = 0.0f;
-    CheckCuda(cudaEventElapsedTime(&milliseconds, begin_, end_), "cudaEventElapsedTime");
-    return milliseconds;
-  }
-
- private:
-  cudaStream_t stream_;
-  cudaEvent_t begin_ = nullptr, end_ = nullptr;
-};
-
-struct ScratchMemory {
-  explicit ScratchMemory(size_t bytes) { CheckCuda(cudaMalloc(&data, bytes), "cudaMalloc"); }
-  ~ScratchMemory() { cudaFree(data); }
-  ScratchMemory(const ScratchMemory&) = delete;
-  ScratchMemory& operator=(const ScratchMemory&) = delete;
-  void* data = nullptr;
-};
-
 }  // namespace
 
-LinearPlans::LinearPlans(void* workspace, size_t workspace_bytes, Choice choice)
+LinearPlans::LinearPlans(void* workspace, size_t workspace_bytes, AlgorithmChoice choice)
     : state_(std::make_unique<State>()) {
   state_->choice = choice;
   state_->workspace = workspace;
@@ -270,7 +235,7 @@ void LinearPlans::Run(const LinearCall& call, cudaStream_t stream) {
     return;
   }
   Plan& plan = Find(call);
-  if (state_->choice == Choice::kMeasured && !plan.measured) Measure(call, plan, stream);
+  if (state_->choice == AlgorithmChoice::kMeasured && !plan.measured) Measure(call, plan, stream);
   RunCandidate(call, 0, stream);
 }
 
@@ -290,38 +255,21 @@ void LinearPlans::Multiply(const LinearCall& call, const Plan& plan, int candida
               "cublasLtMatmul");
 }
 
-// Moves the fastest algorithm to the front; the earlier one of two that are within 3 %.
+// Moves the fastest algorithm to the front.
 void LinearPlans::Measure(const LinearCall& call, Plan& plan, cudaStream_t stream) {
-  cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-  CheckCuda(cudaStreamIsCapturing(stream, &capture), "cudaStreamIsCapturing");
-  if (capture != cudaStreamCaptureStatusNone) return;
+  if (IsCapturing(stream)) return;
   plan.measured = true;
-  const Stopwatch stopwatch(stream);
+  if (plan.algorithms.empty()) return;
   // A result of its own: products that add to y must not run twice.
   const ScratchMemory y(static_cast<size_t>(call.rows * call.y_stride) * SizeOf(call.y_dtype));
-  std::vector<float> times;
-  for (size_t i = 0; i < plan.algorithms.size(); ++i) {
-    std::array<float, 7> repeats{};
-    for (float& time : repeats) {
-      // Overwriting the workspace pushes the weights out of the cache, as the rest of a frame does.
-      CheckCuda(cudaMemsetAsync(state_->workspace, 0, state_->workspace_bytes, stream),
-                "cudaMemsetAsync");
-      stopwatch.Start();
-      Multiply(call, plan, static_cast<int>(i), y.data, stream);
-      time = stopwatch.Stop();
-    }
-    std::sort(repeats.begin(), repeats.end());
-    times.push_back(repeats[repeats.size() / 2]);
-  }
-  if (times.empty()) return;
-  const float enough = *std::min_element(times.begin(), times.end()) * 1.03f;
-  const auto chosen =
-      std::find_if(times.begin(), times.end(), [enough](float time) { return time <= enough; });
-  std::swap(plan.algorithms.front(), plan.algorithms[static_cast<size_t>(chosen - times.begin())]);
+  const auto run = [&](size_t i) { Multiply(call, plan, static_cast<int>(i), y.data(), stream); };
+  const size_t fastest =
+      FastestOf(plan.algorithms.size(), run, state_->workspace, state_->workspace_bytes, stream);
+  std::swap(plan.algorithms.front(), plan.algorithms[fastest]);
 }
 
 void LinearPlans::RunCandidate(const LinearCall& call, int candidate, cudaStream_t stream) {
-  Plan& plan = Find(call);
+  const Plan& plan = Find(call);
   if (plan.algorithms.empty()) return PlainLinear(call, stream);
   Multiply(call, plan, candidate, call.y, stream);
   if (call.epilogue == Epilogue::kGelu) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <memory>
 
+#include "ops/cuda/algorithm_choice.h"
 #include "ops/cuda/plain_linear.h"
 
 namespace lingbot::ops::cuda {
@@ -25,19 +26,13 @@ namespace lingbot::ops::cuda {
 // May be captured into a graph: but for the measurement, Run neither allocates nor synchronises.
 class LinearPlans {
  public:
-  enum class Choice {
-    kHeuristic,  // the library's first: the same bits in every process
-    kMeasured,   // the fastest of the library's first eight, timed at a shape's first use outside a
-                // capture (about 2 ms each); the same bits within these plans' life. Measured on an
-                // H200: 17 % faster for 978x4096->1024, 27 % for 15552x256->256, else up to 4 %
-  };
-
   // Scratch memory that serves every shape; on Hopper the library asks for 32 MiB.
   static constexpr size_t kWorkspaceBytes = size_t{32} << 20;
 
   // `workspace` (device memory, 256-byte aligned, at least kWorkspaceBytes) must outlive the plans
   // and serves one stream at a time.
-  LinearPlans(void* workspace, size_t workspace_bytes, Choice choice = Choice::kHeuristic);
+  LinearPlans(void* workspace, size_t workspace_bytes,
+              AlgorithmChoice choice = AlgorithmChoice::kHeuristic);
   ~LinearPlans();
   LinearPlans(const LinearPlans&) = delete;
   LinearPlans& operator=(const LinearPlans&) = delete;

@@ -92,8 +92,7 @@ struct OnDevice {
 
 class LinearCheck : public DeviceTest {
  protected:
-  void Compare(const Problem& problem,
-               LinearPlans::Choice choice = LinearPlans::Choice::kHeuristic) {
+  void Compare(const Problem& problem, AlgorithmChoice choice = AlgorithmChoice::kHeuristic) {
     const DeviceArray workspace(static_cast<int64_t>(LinearPlans::kWorkspaceBytes), DType::kU8);
     LinearPlans plans(workspace.data(), LinearPlans::kWorkspaceBytes, choice);
     const std::vector<float> expected = problem.Expected();
@@ -166,7 +165,7 @@ TEST_F(LinearCheck, Float32IsNotRoundedToTf32) {
 TEST_F(LinearCheck, MeasuredChoiceComputesTheSame) {
   for (const Epilogue epilogue : kEpilogues) {
     Compare(Problem({100, 512, 256}, DType::kBF16, DType::kF32, epilogue, true, 8),
-            LinearPlans::Choice::kMeasured);
+            AlgorithmChoice::kMeasured);
   }
 }
 

@@ -129,7 +129,7 @@ void TimeLinear(const Bench& bench, LinearPlans& plans, const LinearSize& s) {
 
 void TimeProducts(const Bench& bench) {
   const DeviceArray workspace(static_cast<int64_t>(LinearPlans::kWorkspaceBytes), DType::kU8);
-  LinearPlans plans(workspace.data(), LinearPlans::kWorkspaceBytes, LinearPlans::Choice::kMeasured);
+  LinearPlans plans(workspace.data(), LinearPlans::kWorkspaceBytes, AlgorithmChoice::kMeasured);
   constexpr DType kBF16 = DType::kBF16, kF16 = DType::kF16, kF32 = DType::kF32;
   for (const int64_t rows : {int64_t{kRows}, int64_t{8 * kRows}}) {
     for (const LinearSize& s :
@@ -195,7 +195,7 @@ void TimeConvs(const Bench& bench, bool all) {
     clock = now;
     return std::to_string(ms).substr(0, 6) + " ms";
   };
-  ConvPlans plans(workspace.data(), ConvPlans::kWorkspaceBytes);
+  ConvPlans plans(workspace.data(), ConvPlans::kWorkspaceBytes, AlgorithmChoice::kMeasured);
   std::printf("cuDNN handle made in %s\n", lap().c_str());
   constexpr DType kF16 = DType::kF16, kF32 = DType::kF32;
   constexpr Epilogue kStore = Epilogue::kStore, kRelu = Epilogue::kRelu,
