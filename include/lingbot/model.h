@@ -65,12 +65,13 @@ struct CheckpointSummary {
   uint64_t file_bytes = 0;
   std::map<std::string, int64_t> tensors_by_dtype;
   std::map<std::string, std::string> metadata;
-  ModelInfo model;                   // sizes inferred; weight_bytes is 0
+  ModelInfo model;  // sizes inferred, device and precision as Load would choose; weight_bytes is 0
   std::vector<std::string> ignored;  // tensors that the network has no use for
 };
 
 // Throws as Model::Load does.
-CheckpointSummary InspectCheckpoint(const std::filesystem::path& path);
+CheckpointSummary InspectCheckpoint(const std::filesystem::path& path,
+                                    const ModelOptions& options = {});
 
 }  // namespace lingbot
 

@@ -33,6 +33,10 @@ struct MemoryPlan {
 // be loaded. Throws kInvalidArgument as the Session constructor does.
 MemoryPlan PlanMemory(const ModelInfo& model, int height, int width, const SessionOptions& options);
 
+// The attention back end that such a session uses: what kAuto comes to. Throws kUnavailable if the
+// one asked for does not run on the model's device.
+AttentionBackend ResolveAttention(const ModelInfo& model, const SessionOptions& options);
+
 // Throws kOutOfMemory if that plan, weights included, exceeds options.memory_limit or, without a
 // limit, what the machine has free: one message with the numbers and settings that would fit. To be
 // called before Model::Load.

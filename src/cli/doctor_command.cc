@@ -8,9 +8,11 @@
 #include "base/system_memory.h"
 #include "cli/console.h"
 #include "cli/memory_table.h"
+#include "cli/names.h"
 #include "lingbot/model.h"
 #include "lingbot/processor.h"
 #include "output/manifest.h"
+#include "tensor/device_memory.h"
 
 namespace lingbot::cli {
 namespace {
@@ -28,6 +30,29 @@ const std::vector<int>& Windows() {
   return windows;
 }
 
+nlohmann::ordered_json GpusJson() {
+  nlohmann::ordered_json gpus = nlohmann::ordered_json::array();
+  for (const CudaDeviceInfo& gpu : CudaDevices()) {
+    gpus.push_back({{"device", fmt::format("cuda:{}", gpu.ordinal)},
+                    {"name", gpu.name},
+                    {"compute_capability", fmt::format("{}.{}", gpu.major, gpu.minor)},
+                    {"memory_bytes", gpu.total_bytes}});
+  }
+  return gpus;
+}
+
+std::string GpusText() {
+  std::string reason;
+  std::string text;
+  for (const CudaDeviceInfo& gpu : CudaDevices(&reason)) {
+    UseCudaDevice(gpu.ordinal);
+    text += fmt::format("cuda:{}       {}, compute capability {}.{}, {}, {} free\n", gpu.ordinal,
+                        gpu.name, gpu.major, gpu.minor, FormatBytes(gpu.total_bytes),
+                        FormatBytes(FreeCudaMemory()));
+  }
+  return text.empty() ? fmt::format("cuda         none: {}\n", reason) : text;
+}
+
 nlohmann::ordered_json MachineJson(const ProcessorInfo& processor, uint64_t available) {
   return {{"version", LINGBOT_VERSION},
           {"processor", processor.name},
@@ -38,7 +63,8 @@ nlohmann::ordered_json MachineJson(const ProcessorInfo& processor, uint64_t avai
           {"matrix_library", processor.matrix_library},
           {"matrix_kernels", processor.matrix_kernels},
           {"memory_bytes", PhysicalMemory()},
-          {"free_bytes", available}};
+          {"free_bytes", available},
+          {"gpus", GpusJson()}};
 }
 
 std::string MachineText(const ProcessorInfo& processor, uint64_t available) {
@@ -47,20 +73,22 @@ std::string MachineText(const ProcessorInfo& processor, uint64_t available) {
       "processor    {}, {} cores usable\n"
       "kernels      {} (ours), {} ({})\n"
       "bfloat16     {}\n"
-      "memory       {}, {} free\n",
+      "memory       {}, {} free\n"
+      "{}",
       LINGBOT_VERSION, processor.name.empty() ? "unknown" : processor.name, processor.cores,
       processor.kernels, processor.matrix_kernels, processor.matrix_library,
       processor.native_bfloat16
           ? "multiplied natively: --precision auto is bf16"
           : "not multiplied natively: --precision auto is fp32; bf16 halves the memory",
-      FormatBytes(PhysicalMemory()), available > 0 ? FormatBytes(available) : "an unknown part");
+      FormatBytes(PhysicalMemory()), available > 0 ? FormatBytes(available) : "an unknown part",
+      GpusText());
 }
 
 }  // namespace
 
 ExitCode DoctorCommand(const DoctorOptions& options) {
   const ModelInfo model =
-      options.model.empty() ? ReleasedModel() : InspectCheckpoint(options.model).model;
+      options.model.empty() ? ReleasedModel() : InspectCheckpoint(options.model, OnCpu()).model;
   const ProcessorInfo processor = DescribeProcessor();
   const uint64_t available = AvailableMemory();
   const std::vector<MemoryRow> rows = MemoryTable(model, Windows());

@@ -7,6 +7,7 @@
 #include "base/system_memory.h"
 #include "cli/console.h"
 #include "cli/memory_table.h"
+#include "cli/names.h"
 #include "cli/weights_hash.h"
 #include "lingbot/model.h"
 #include "output/manifest.h"
@@ -89,7 +90,7 @@ std::string SummaryText(const std::string& file, const CheckpointSummary& summar
 }  // namespace
 
 ExitCode InfoCommand(const InfoOptions& options) {
-  const CheckpointSummary summary = InspectCheckpoint(options.file);
+  const CheckpointSummary summary = InspectCheckpoint(options.file, OnCpu());
   const std::vector<MemoryRow> rows = MemoryTable(summary.model, {summary.model.sliding_window});
   PrintOut(options.json ? JsonText(SummaryJson(options.file, summary, rows), 2) + "\n"
                         : SummaryText(options.file, summary, rows));

@@ -14,4 +14,8 @@ const char* NameOf(Precision precision) {
   return "unknown";
 }
 
+std::string DeviceOf(const ModelInfo& model) {
+  return NameOf(DeviceChoice{model.device, model.device_ordinal});
+}
+
 }  // namespace lingbot::cli

@@ -26,9 +26,11 @@ using Clock = std::chrono::steady_clock;
 void AnnouncePlan(const RunOptions& options, const RunPlan& plan, Console* console) {
   const ModelInfo& model = plan.checkpoint.model;
   const ResizeSize& size = plan.size;
-  console->Note(fmt::format("{} frames of {}x{} pixels, {} in {}, plan {} of memory ({} weights)",
+  console->Note(fmt::format("{} frames of {}x{} pixels, {} on {} in {}, attention {}, plan {} of "
+                            "memory ({} weights)",
                             plan.frames, size.out_width, size.out_height,
-                            options.windowed ? "windowed" : "streaming", NameOf(model.precision),
+                            options.windowed ? "windowed" : "streaming", DeviceOf(model),
+                            NameOf(model.precision), NameOf(ResolveAttention(model, plan.session)),
                             FormatBytes(plan.memory.total() + plan.own_memory),
                             FormatBytes(plan.memory.weights)));
   if (size.resized_height > size.out_height) {
@@ -51,11 +53,7 @@ void AnnouncePlan(const RunOptions& options, const RunPlan& plan, Console* conso
 }
 
 Model LoadModel(const RunOptions& options, Console* console) {
-  ModelOptions model;
-  model.device = options.device.kind;
-  model.device_ordinal = options.device.ordinal;
-  model.precision = options.precision;
-  model.threads = options.session.threads;
+  ModelOptions model = ModelOptionsOf(options);
   model.log = [console](const std::string& line) { console->Warn(line); };
   console->Note(fmt::format("loading {}", options.model));
   return Model::Load(options.model, model);

@@ -39,6 +39,16 @@ struct RunOptions {
   bool json = false;
 };
 
+// What of it concerns the model.
+inline ModelOptions ModelOptionsOf(const RunOptions& options) {
+  ModelOptions model;
+  model.device = options.device.kind;
+  model.device_ordinal = options.device.ordinal;
+  model.precision = options.precision;
+  model.threads = options.session.threads;
+  return model;
+}
+
 }  // namespace lingbot::cli
 
 #endif  // LINGBOT_CLI_RUN_OPTIONS_H_

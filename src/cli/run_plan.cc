@@ -200,8 +200,7 @@ RunPlan PlanRun(const RunOptions& options, const ThreadTeam& team, Console* cons
   plan.source = AsUsage([&] {
     return std::make_unique<ImageFolderSource>(options.input, SourceOptions(options, console));
   });
-  plan.checkpoint = InspectCheckpoint(options.model);
-  if (options.precision != Precision::kAuto) plan.checkpoint.model.precision = options.precision;
+  plan.checkpoint = InspectCheckpoint(options.model, ModelOptionsOf(options));
   AsUsage([&] { LookAtImages(options, team, console, &plan); });
   AsUsage([&] { PlanStream(options, console, &plan); });
   CheckRunMemory(options, &plan);

@@ -87,14 +87,11 @@ size_t WorkspaceBytes(const ModelInfo& model, const StreamPlan& plan,
   size_t most = 0;
   for (const int64_t frames : {ScaleStepFrames(plan, options), int64_t{1}}) {
     const int64_t kv_tokens = frames > 1 ? frames * tokens : visible;
-    const size_t taps = 4 * Arena::BytesFor(DType::kF32, frames * tokens * 2 * config.embed_dim);
-    const size_t poses = Arena::BytesFor(DType::kF32, frames * kPoseSize);
-    most = std::max(
-        most, taps + poses +
-                  std::max({Aggregator::WorkspaceBytes(config, plan.setup, plan.grid, frames,
-                                                       kv_tokens),
-                            CameraHead::WorkspaceBytes(config, plan.setup, frames, entries),
-                            DepthHead::WorkspaceBytes(config, plan.setup, plan.grid)}));
+    const size_t heads = std::max(CameraHead::WorkspaceBytes(config, plan.setup, frames, entries),
+                                  DepthHead::WorkspaceBytes(config, plan.setup, plan.grid));
+    most = std::max({most,
+                     Aggregator::WorkspaceBytes(config, plan.setup, plan.grid, frames, kv_tokens),
+                     Aggregator::ResultBytes(config, plan.grid, frames) + heads});
   }
   return most;
 }
@@ -132,8 +129,7 @@ StreamPlan PlanStream(const ModelInfo& model, int height, int width,
   Check(options.expected_frames >= 0, ErrorCode::kInvalidArgument,
         "expected_frames must not be negative; got {}", options.expected_frames);
   plan.setup = SetupOf(model, options.threads);
-  plan.setup.attention = ops::ResolveAttentionBackend(
-      options.attention, plan.setup, model.embed_dim / model.num_heads);
+  plan.setup.attention = ResolveAttention(model, options);
   plan.graph = options.graph;
   plan.stage_times = options.stage_times;
   plan.stored_frames = StoredFrames(options, plan.scale_frames);
@@ -160,6 +156,11 @@ MemoryPlan MemoryOf(const StreamPlan& plan, const ModelInfo& model, const Sessio
   const uint64_t per_frame = pixels * (3 + 2) * sizeof(float);  // colours in; depth, confidence out
   memory.results = per_frame * static_cast<uint64_t>(ScaleStepFrames(plan, options));
   return memory;
+}
+
+AttentionBackend ResolveAttention(const ModelInfo& model, const SessionOptions& options) {
+  return ops::ResolveAttentionBackend(options.attention, SetupOf(model, options.threads),
+                                      model.embed_dim / model.num_heads);
 }
 
 MemoryPlan PlanMemory(const ModelInfo& model, int height, int width,

@@ -165,7 +165,8 @@ Model Model::Load(const std::filesystem::path& path, const ModelOptions& options
 
 const ModelInfo& Model::info() const { return impl_->info; }
 
-CheckpointSummary InspectCheckpoint(const std::filesystem::path& path) {
+CheckpointSummary InspectCheckpoint(const std::filesystem::path& path,
+                                    const ModelOptions& options) {
   CheckpointSummary summary;
   const FileMapping mapping(path);
   const bool safetensors =
@@ -173,9 +174,7 @@ CheckpointSummary InspectCheckpoint(const std::filesystem::path& path) {
   summary.format = safetensors ? "safetensors" : "PyTorch zip";
   summary.file_bytes = mapping.bytes().size();
   const std::unique_ptr<TensorSource> source = OpenCheckpoint(path);
-  ModelOptions on_cpu;
-  on_cpu.device = DeviceKind::kCpu;
-  summary.model = DescribeModel(*source, on_cpu);
+  summary.model = DescribeModel(*source, options);
   summary.metadata = source->metadata();
   summary.ignored = UnusedTensors(*source, ConfigOf(summary.model));
   for (const auto& [name, info] : source->tensors()) {

@@ -93,14 +93,9 @@ void Stream::RunNetwork(int64_t first_frame, int frames) {
   const BlockContext context{context_, profile_, plan_.setup.attention,
                              plan_.setup.activations()};
   const Arena::Scope scope(context_.arena());
-  const int64_t rows = frames * plan_.grid.tokens();
-  std::array<TensorView, 4> taps;
-  for (TensorView& tap : taps) {
-    tap = context_.arena().Floats({rows, 2 * model_->aggregator.channels()});
-  }
-  const Observer observer = ObserverOnHost();
-  model_->aggregator.Forward(context, input_of_device().view().Slice(0, 0, frames), first_frame,
-                             plan_.scale_frames, tables_, cache_, taps, observer);
+  const std::array<TensorView, 4> taps = model_->aggregator.Forward(
+      context, input_of_device().view().Slice(0, 0, frames), first_frame, plan_.scale_frames,
+      tables_, cache_, ObserverOnHost());
   RunHeads(context, taps, frames, results_of_device().poses.view().Slice(0, 0, frames));
 }
 

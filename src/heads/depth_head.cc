@@ -235,9 +235,9 @@ void DepthHead::Predict(const BlockContext& context, const TensorView& fused, co
       const Arena::Scope innermost(arena);
       const TensorView coarse = NewMap(context, {fused.dim(0), fused.dim(1), features_ / 2});
       ops::Conv2d(ops, fused, output1_, ConvEpilogue::kStore, coarse);
-      ops::ResizeBilinear(ops, coarse, image);
+      ops::ResizeBilinearAddMap(ops, coarse, tables.image.across.view(), tables.image.down.view(),
+                                image);
     }
-    ops::AddPositionMap(ops, tables.image.across.view(), tables.image.down.view(), image);
     ops::Conv2d(ops, image, output2_, ConvEpilogue::kRelu, hidden);
   }
   ops::PredictDepth(ops, Pixels(hidden), output3_, depth, confidence);

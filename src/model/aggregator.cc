@@ -66,13 +66,13 @@ size_t Aggregator::StepInputBytes(const ModelConfig& config, int64_t max_frames)
   return StreamPositions::StepInputBytes(config.embed_dim / config.num_heads, max_frames);
 }
 
-void Aggregator::Forward(const BlockContext& context, const TensorView& images, int64_t first_frame,
-                         int64_t scale_frames, FrameTables& tables, KvCache& cache,
-                         const std::array<TensorView, 4>& taps, const Observer& observer) const {
+std::array<TensorView, 4> Aggregator::Forward(const BlockContext& context, const TensorView& images,
+                                              int64_t first_frame, int64_t scale_frames,
+                                              FrameTables& tables, KvCache& cache,
+                                              const Observer& observer) const {
   const PatchGrid& grid = tables.grid;
   const int64_t frames = images.dim(0);
   Arena& arena = context.ops.arena();
-  const Arena::Scope scope(arena);
   const TensorView x = arena.Floats({frames * grid.tokens(), channels_});
   {
     const Arena::Scope inner(arena);
@@ -88,6 +88,9 @@ void Aggregator::Forward(const BlockContext& context, const TensorView& images, 
                     tokens.Slice(0, kSpecialTokens, grid.tokens()));
     }
   }
+  // Now, when the encoder's temporaries are gone.
+  std::array<TensorView, 4> taps;
+  for (TensorView& tap : taps) tap = arena.Floats({x.dim(0), 2 * channels_});
   const ops::RotaryTable in_frame = tables.frame_positions.table();
   const ops::RotaryTable in_stream = tables.stream_positions.Table(context.ops, frames);
   for (size_t i = 0; i < frame_blocks_.size(); ++i) {
@@ -100,6 +103,13 @@ void Aggregator::Forward(const BlockContext& context, const TensorView& images, 
     Observe(observer, "global_block", block, x);
     if (tap != taps_.end()) CopyColumns(context, x, channels_, taps[tap - taps_.begin()]);
   }
+  return taps;
+}
+
+size_t Aggregator::ResultBytes(const ModelConfig& config, const PatchGrid& grid, int64_t frames) {
+  const int64_t rows = frames * grid.tokens();
+  return Arena::BytesFor(DType::kF32, rows * config.embed_dim) +
+         4 * Arena::BytesFor(DType::kF32, rows * 2 * config.embed_dim);
 }
 
 size_t Aggregator::WorkspaceBytes(const ModelConfig& config, const ops::Setup& setup,
@@ -108,8 +118,9 @@ size_t Aggregator::WorkspaceBytes(const ModelConfig& config, const ops::Setup& s
   const int64_t c = config.embed_dim;
   const size_t encoding = Arena::BytesFor(DType::kF32, frames * grid.patches() * c) +
                           ImageEncoder::WorkspaceBytes(config, setup, grid, frames);
-  return Arena::BytesFor(DType::kF32, rows * c) +
-         std::max(encoding, BlockWorkspaceBytes(TokenBlockShape(config), setup, rows, kv_tokens));
+  return std::max(Arena::BytesFor(DType::kF32, rows * c) + encoding,
+                  ResultBytes(config, grid, frames) +
+                      BlockWorkspaceBytes(TokenBlockShape(config), setup, rows, kv_tokens));
 }
 
 size_t Aggregator::bytes() const {

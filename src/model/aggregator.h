@@ -39,15 +39,18 @@ class Aggregator {
     tables.stream_positions.SetTime(time, frames);
   }
 
-  // One step of the stream, prepared by PrepareStep: images [frames, 3, H, W] in [0, 1], the first of them frame
-  // `first_frame` of the stream (0-based, counting frames that were not stored). `cache` has an
-  // open step of `frames` frames. taps[k] [frames * tokens, 2C] receives the outputs of the frame
-  // and the global block of tap k side by side.
-  void Forward(const BlockContext& context, const TensorView& images, int64_t first_frame,
-               int64_t scale_frames, FrameTables& tables, KvCache& cache,
-               const std::array<TensorView, 4>& taps, const Observer& observer) const;
+  // One step of the stream, prepared by PrepareStep: images [frames, 3, H, W] in [0, 1], the first
+  // of them frame `first_frame` of the stream (0-based, counting frames that were not stored).
+  // `cache` has an open step of `frames` frames. The result's [k] [frames * tokens, 2C] holds the
+  // outputs of the frame and the global block of tap k side by side; it stays in the arena until the
+  // caller's scope ends.
+  std::array<TensorView, 4> Forward(const BlockContext& context, const TensorView& images,
+                                    int64_t first_frame, int64_t scale_frames, FrameTables& tables,
+                                    KvCache& cache, const Observer& observer) const;
 
-  // For frames that see `kv_tokens` tokens at most.
+  // What the result of Forward keeps in the arena, and the most that Forward takes, for frames that
+  // see `kv_tokens` tokens at most.
+  static size_t ResultBytes(const ModelConfig& config, const PatchGrid& grid, int64_t frames);
   static size_t WorkspaceBytes(const ModelConfig& config, const ops::Setup& setup,
                                const PatchGrid& grid, int64_t frames, int64_t kv_tokens);
   size_t bytes() const;

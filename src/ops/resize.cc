@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "ops/cpu/resize.h"
 #include "ops/cuda/backend.h"
+#include "ops/elementwise.h"
 
 namespace lingbot::ops {
 namespace {
@@ -17,8 +18,16 @@ void CheckImages(const char* name, const TensorView& x, const TensorView& y) {
 
 void ResizeBilinear(Context& context, const TensorView& x, const TensorView& y) {
   CheckImages("ResizeBilinear", x, y);
-  if (context.setup().on_gpu()) return cuda::ResizeBilinear(context, x, y);
+  if (context.setup().on_gpu()) return cuda::ResizeBilinear(context, x, nullptr, nullptr, y);
   cpu::ResizeBilinear(context, x, y);
+}
+
+void ResizeBilinearAddMap(Context& context, const TensorView& x, const TensorView& across,
+                          const TensorView& down, const TensorView& y) {
+  CheckImages("ResizeBilinearAddMap", x, y);
+  if (context.setup().on_gpu()) return cuda::ResizeBilinear(context, x, &across, &down, y);
+  cpu::ResizeBilinear(context, x, y);
+  AddPositionMap(context, across, down, y);
 }
 
 void ResizeBicubicAntialiased(const TensorView& x, const TensorView& y) {

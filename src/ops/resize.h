@@ -10,6 +10,10 @@ namespace lingbot::ops {
 // a GPU also float16), contiguous, no overlap.
 void ResizeBilinear(Context& context, const TensorView& x, const TensorView& y);
 
+// The same, then AddPositionMap (ops/elementwise.h) of `across` and `down` on y.
+void ResizeBilinearAddMap(Context& context, const TensorView& x, const TensorView& across,
+                          const TensorView& down, const TensorView& y);
+
 // Bicubic resize with antialiasing, kernel a = -0.5, half-pixel centres, window widened when
 // shrinking and weights normalised at the borders (PyTorch's interpolate, mode bicubic,
 // antialias=True). For tables, not for frames: on the CPU, single-threaded, float32 with double

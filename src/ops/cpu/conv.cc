@@ -69,6 +69,7 @@ ConvWeights::ConvWeights(std::span<const float> weight, std::span<const float> b
   std::copy(bias.begin(), bias.end(), packed_->bias.data<float>());
   packed_->storage = setup.storage;
   packed_->device = setup.device;
+  packed_->has_bias = !bias.empty();
   if (setup.on_gpu()) {
     cuda::PackConv(weight, *packed_);
     return;

@@ -13,6 +13,7 @@ struct ConvWeights::Packed {
   int stride = 1;
   DType storage = DType::kF32;
   Device device = Device::kCpu;
+  bool has_bias = true;
   Buffer weight;
   Buffer bias;  // [out] f32
 };

@@ -118,6 +118,7 @@ void Conv2d(Context& context, const TensorView& x, const ConvWeights::Packed& we
   shape.size = weights.size;
   shape.stride = weights.stride;
   shape.dtype = weights.storage;
+  shape.bias = weights.has_bias;
   shape.epilogue = EpilogueOf(epilogue);
   context.cuda().convolutions().Run(
       shape,
@@ -163,8 +164,11 @@ void SetTimeAngles(Context& context, const float* angles, int64_t frames, int64_
                   table.cos.data<float>(), table.sin.data<float>(), StreamOf(context));
 }
 
-void ResizeBilinear(Context& context, const TensorView& x, const TensorView& y) {
-  ResizeBilinear({x.dim(0), x.dim(1), y.dim(0), y.dim(1), x.dim(2)}, x.raw(), x.dtype(), {},
+void ResizeBilinear(Context& context, const TensorView& x, const TensorView* across,
+                    const TensorView* down, const TensorView& y) {
+  PositionAddend map;
+  if (across != nullptr) map = {across->data<float>(), down->data<float>()};
+  ResizeBilinear({x.dim(0), x.dim(1), y.dim(0), y.dim(1), x.dim(2)}, x.raw(), x.dtype(), map,
                  y.raw(), StreamOf(context));
 }
 

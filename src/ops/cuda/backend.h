@@ -48,7 +48,9 @@ void NormRotate(Context& context, const Qkv& qkv, const HeadNorm& q_norm, const 
                 const RotaryTable& table, const KvDestination* destination);
 void SetTimeAngles(Context& context, const float* angles, int64_t frames, int64_t pairs,
                    const RotaryTable& table);
-void ResizeBilinear(Context& context, const TensorView& x, const TensorView& y);
+// Adds the position map if `across` is not null.
+void ResizeBilinear(Context& context, const TensorView& x, const TensorView* across,
+                    const TensorView* down, const TensorView& y);
 
 void Relu(Context& context, const TensorView& x);
 void Add(Context& context, const TensorView& x, const TensorView& y);

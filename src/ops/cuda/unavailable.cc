@@ -35,7 +35,10 @@ void Conv2d(Context&, const TensorView&, const ConvWeights::Packed&, ConvEpilogu
 void LayerNorm(Context&, const TensorView&, const TensorView&, const TensorView&, float, const TensorView&) { Refuse(); }
 void NormRotate(Context&, const Qkv&, const HeadNorm&, const HeadNorm&, const RotaryTable&, const KvDestination*) { Refuse(); }
 void SetTimeAngles(Context&, const float*, int64_t, int64_t, const RotaryTable&) { Refuse(); }
-void ResizeBilinear(Context&, const TensorView&, const TensorView&) { Refuse(); }
+void ResizeBilinear(Context&, const TensorView&, const TensorView*, const TensorView*,
+                    const TensorView&) {
+  Refuse();
+}
 void Relu(Context&, const TensorView&) { Refuse(); }
 void Add(Context&, const TensorView&, const TensorView&) { Refuse(); }
 void Silu(Context&, const TensorView&) { Refuse(); }
