@@ -47,8 +47,10 @@ class Report {
   void Add(const std::string& what, const Errors& errors, Tolerance tolerance, bool same_bits) {
     const bool good = errors.finite && errors.relative_l2 < tolerance.relative_l2 &&
                       errors.worst < tolerance.worst && same_bits;
-    fmt::print("{} {} l2 {:.2e} worst {:.2e}{}{}\n", good ? "ok " : "BAD", what, errors.relative_l2,
-               errors.worst, errors.finite ? "" : " NOT FINITE", same_bits ? "" : " BITS DIFFER");
+    fmt::print("{} {} l2 {:.2e} worst {:.2e}{}{}{}\n", good ? "ok " : "BAD", what,
+               errors.relative_l2, errors.worst,
+               good ? "" : fmt::format(" at row {} head {}", errors.worst_row, errors.worst_head),
+               errors.finite ? "" : " NOT FINITE", same_bits ? "" : " BITS DIFFER");
     Count(good);
   }
   int passed() const { return passed_; }
@@ -346,9 +348,9 @@ void CheckRunningAhead(Context& context, const char* name) {
     problem.kv_tokens = steps[i].kv_tokens;
     const Errors errors =
         Judge(problem, calls[i].out, SampleRows(978, 4, context.seed + i), context.stream);
-    context.report.Add(fmt::format("{:<14} without waiting, step {} kv {}", name, i,
-                                   steps[i].kv_tokens),
-                       errors, ToleranceFor(DType::kBF16), true);
+    context.report.Add(
+        fmt::format("{:<14} without waiting, step {} kv {}", name, i, steps[i].kv_tokens), errors,
+        ToleranceFor(DType::kBF16), true);
   }
 }
 

@@ -225,7 +225,11 @@ Errors JudgeTyped(const Problem& problem, const Element* out, const std::vector<
       difference += (have - want) * (have - want);
       norm += want * want;
     }
-    errors.worst = std::max(errors.worst, worst / largest);
+    if (!(worst / largest <= errors.worst)) {
+      errors.worst = worst / largest;
+      errors.worst_row = rows[part / problem.heads];
+      errors.worst_head = static_cast<int>(part % problem.heads);
+    }
   }
   errors.relative_l2 = std::sqrt(difference / norm);
   return errors;

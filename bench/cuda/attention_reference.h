@@ -29,7 +29,8 @@ struct Problem {
 struct Errors {
   double relative_l2 = 0;  // over the sampled rows, of all heads
   double worst = 0;        // largest |difference| over the largest |value| of the same row and head
-  bool finite = true;      // every element of the output, not only the sampled ones
+  int worst_row = 0, worst_head = 0;
+  bool finite = true;  // every element of the output, not only the sampled ones
 };
 
 // Every byte 0xFF: NaN in every type.
