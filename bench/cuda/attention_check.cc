@@ -27,7 +27,8 @@
 namespace lingbot::bench {
 namespace {
 
-using namespace ops::cuda;  // the subject of this program
+using namespace ops::cuda;             // the subject of this program
+using namespace ops::cuda::reference;  // and its judge
 
 constexpr int kMaxQuery = 7824;
 constexpr int kSamples = 12;

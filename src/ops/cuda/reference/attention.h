@@ -1,5 +1,5 @@
-#ifndef LINGBOT_BENCH_CUDA_ATTENTION_REFERENCE_H_
-#define LINGBOT_BENCH_CUDA_ATTENTION_REFERENCE_H_
+#ifndef LINGBOT_OPS_CUDA_REFERENCE_ATTENTION_H_
+#define LINGBOT_OPS_CUDA_REFERENCE_ATTENTION_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -7,10 +7,7 @@
 
 #include "ops/cuda/attention_paged.h"
 
-namespace lingbot::bench {
-
-using ops::cuda::CudaStream;
-using ops::cuda::PagedKv;
+namespace lingbot::ops::cuda::reference {
 
 // The plain twin of the attention kernels, and what it takes to judge them: inputs, poison, errors.
 
@@ -49,6 +46,6 @@ Errors Judge(const Problem& problem, const void* out, const std::vector<int32_t>
 
 bool SameBytes(const void* a, const void* b, size_t bytes, CudaStream stream);
 
-}  // namespace lingbot::bench
+}  // namespace lingbot::ops::cuda::reference
 
-#endif  // LINGBOT_BENCH_CUDA_ATTENTION_REFERENCE_H_
+#endif  // LINGBOT_OPS_CUDA_REFERENCE_ATTENTION_H_
