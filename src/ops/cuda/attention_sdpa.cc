@@ -63,16 +63,17 @@ struct Workspace {
   size_t size = 0;
 };
 
+// Every size is a bound that grows with q_tokens and kv_tokens, so that a workspace planned for the
+// largest step serves all smaller ones, however their keys are cut.
 Workspace Lay(const SdpaType& type, int q_tokens, int64_t kv_tokens, bool gather) {
-  const Slices slices = CutKeys(kv_tokens);
-  const Chunk chunk = ChooseChunk(type.heads, q_tokens, slices.tokens);
   const auto row = static_cast<size_t>(type.heads) * static_cast<size_t>(type.head_dim);
   const auto q = static_cast<size_t>(q_tokens);
-  const size_t scores = static_cast<size_t>(chunk.heads) * static_cast<size_t>(chunk.q_tokens) *
-                        static_cast<size_t>(slices.tokens);
-  const size_t parts = slices.count > 1 ? slices.count * q * row : 0;
-  const size_t gathered =
-      gather ? Align(static_cast<size_t>(slices.tokens) * row * SizeOf(type.dtype)) : 0;
+  const auto slice = static_cast<size_t>(RoundUp(std::min(kv_tokens, kSliceTokens)));
+  const size_t scores =
+      std::min(static_cast<size_t>(type.heads) * q * slice, static_cast<size_t>(kScoreElements));
+  const int slices = CeilDiv(kv_tokens, kSliceTokens);
+  const size_t parts = slices > 1 ? slices * q * row : 0;
+  const size_t gathered = gather ? Align(slice * row * SizeOf(type.dtype)) : 0;
   Workspace at;
   at.probabilities = type.dtype == DType::kF32 ? 0 : Align(scores * sizeof(float));
   at.parts = at.probabilities + Align(scores * SizeOf(type.dtype));

@@ -26,6 +26,7 @@ struct SdpaType {
   int head_dim = 0;
 };
 
+// Bytes for a step of this size and for every smaller one.
 size_t SdpaPagedWorkspace(const SdpaType& type, int q_tokens, int64_t kv_tokens);
 size_t SdpaFramesWorkspace(const SdpaType& type, int tokens);
 
