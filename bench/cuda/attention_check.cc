@@ -27,7 +27,8 @@
 namespace lingbot::bench {
 namespace {
 
-using namespace ops::cuda;  // the subject of this program
+using namespace ops::cuda;             // the subject of this program
+using namespace ops::cuda::reference;  // and its judge
 
 constexpr int kMaxQuery = 7824;
 constexpr int kSamples = 12;
@@ -47,12 +48,10 @@ class Report {
   void Add(const std::string& what, const Errors& errors, Tolerance tolerance, bool same_bits) {
     const bool good = errors.finite && errors.relative_l2 < tolerance.relative_l2 &&
                       errors.worst < tolerance.worst && same_bits;
-    fmt::print("{} {} l2 {:.2e} worst {:.2e}{}{}\n", good ? "ok " : "BAD", what, errors.relative_l2,
-               errors.worst, errors.finite ? "" : " NOT FINITE", same_bits ? "" : " BITS DIFFER");
-    Count(good);
-  }
-  void AddFact(const std::string& what, bool good) {
-    fmt::print("{} {}\n", good ? "ok " : "BAD", what);
+    fmt::print("{} {} l2 {:.2e} worst {:.2e}{}{}{}\n", good ? "ok " : "BAD", what,
+               errors.relative_l2, errors.worst,
+               good ? "" : fmt::format(" at row {} head {}", errors.worst_row, errors.worst_head),
+               errors.finite ? "" : " NOT FINITE", same_bits ? "" : " BITS DIFFER");
     Count(good);
   }
   int passed() const { return passed_; }
@@ -325,6 +324,37 @@ void CheckGraph(Context& context, const char* name) {
   CheckCuda(cudaGraphDestroy(graph), "cudaGraphDestroy");
 }
 
+// ---- the host runs ahead: plans must not overtake the uploads of earlier ones ----
+
+template <typename Paged>
+void CheckRunningAhead(Context& context, const char* name) {
+  constexpr int kSteps = 24;
+  const Case wanted{Layout::kPlanes, DType::kBF16, 16, 64, 978, 972, 72, 2400, 2.0f};
+  const Scene scene(wanted, context.seed++, context.stream);
+  Paged paged({978, 16, 64});
+  const DeviceBytes outs(kSteps * scene.out_bytes());
+  Poison(outs.data(), kSteps * scene.out_bytes(), context.stream);
+  std::vector<PagedCall> calls(kSteps, scene.call());
+  std::vector<PagedStep> steps(kSteps, scene.step());
+  for (int i = 0; i < kSteps; ++i) {
+    steps[i].pages = 20 + (i * 37) % 52;
+    steps[i].kv_tokens = int64_t{steps[i].pages} * 972 - i * 40;
+    calls[i].out = static_cast<char*>(outs.data()) + i * scene.out_bytes();
+    paged.Plan(steps[i]);
+    paged.Upload(context.stream);
+    paged.Run(calls[i], context.stream);
+  }
+  for (int i = 0; i < kSteps; ++i) {
+    Problem problem = scene.problem();
+    problem.kv_tokens = steps[i].kv_tokens;
+    const Errors errors =
+        Judge(problem, calls[i].out, SampleRows(978, 4, context.seed + i), context.stream);
+    context.report.Add(
+        fmt::format("{:<14} without waiting, step {} kv {}", name, i, steps[i].kv_tokens), errors,
+        ToleranceFor(DType::kBF16), true);
+  }
+}
+
 // ---- the camera head's attention ----
 
 void CheckEntry(Context& context, int rows, int heads, int head_dim, int capacity, int count) {
@@ -390,8 +420,14 @@ void Sweep(Context& context, bool quick) {
   for (const Case& one : SdpaCases()) CheckSdpa(context, one);
   CheckAllFrames(context);
   CheckAllEntries(context);
-  if (Fa2Built() && Fa2Supported()) CheckGraph<Fa2Paged>(context, "flashinfer");
-  if (Fa3Built() && Fa3Supported()) CheckGraph<Fa3Paged>(context, "flashinfer-fa3");
+  if (Fa2Built() && Fa2Supported()) {
+    CheckGraph<Fa2Paged>(context, "flashinfer");
+    CheckRunningAhead<Fa2Paged>(context, "flashinfer");
+  }
+  if (Fa3Built() && Fa3Supported()) {
+    CheckGraph<Fa3Paged>(context, "flashinfer-fa3");
+    CheckRunningAhead<Fa3Paged>(context, "flashinfer-fa3");
+  }
   if (!quick) {
     for (const Case& one : LongCases()) CheckAll(context, one);
   }

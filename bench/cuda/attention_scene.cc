@@ -14,6 +14,8 @@ namespace lingbot::bench {
 
 using ops::cuda::CheckCuda;
 using ops::cuda::DeviceBytes;
+using ops::cuda::reference::FillProblem;
+using ops::cuda::reference::Poison;
 
 const char* NameOf(Layout layout) {
   switch (layout) {

@@ -6,11 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "attention_reference.h"
 #include "base/dtype.h"
 #include "ops/cuda/device_bytes.h"
+#include "ops/cuda/reference/attention.h"
 
 namespace lingbot::bench {
+
+using ops::cuda::CudaStream;
+using ops::cuda::reference::Problem;
 
 enum class Layout { kPlanes, kScatteredPlanes, kInterleaved };
 const char* NameOf(Layout layout);
@@ -49,7 +52,9 @@ class Scene {
   ops::cuda::PagedCall call() const;
   void* out() const { return out_->data(); }
   size_t out_bytes() const { return out_bytes_; }
-  void PoisonOut(CudaStream stream) const { Poison(out(), out_bytes_, stream); }
+  void PoisonOut(CudaStream stream) const {
+    ops::cuda::reference::Poison(out(), out_bytes_, stream);
+  }
 
  private:
   std::vector<int32_t> PlacePlanes(uint64_t seed);

@@ -18,7 +18,8 @@
 namespace lingbot::bench {
 namespace {
 
-using namespace ops::cuda;  // the subject of this program
+using namespace ops::cuda;             // the subject of this program
+using namespace ops::cuda::reference;  // and its judge
 
 constexpr int kRounds = 9;
 constexpr int kBlocks = 24;  // with K and V of their own, so that the L2 helps no more than in use

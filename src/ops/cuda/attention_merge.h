@@ -16,6 +16,9 @@ namespace lingbot::ops::cuda {
 // `segments` (1 or more) is read from device memory.
 void MergeParts(const float* parts, const float* lse, const int32_t* segments, int64_t rows,
                 int head_dim, void* out, CudaStream stream);
+// out in bfloat16 or float32; `segments` is a constant of the launch.
+void MergeFixedParts(const float* parts, const float* lse, int segments, int64_t rows, int head_dim,
+                     void* out, bool out_f32, CudaStream stream);
 
 }  // namespace lingbot::ops::cuda
 

@@ -13,11 +13,12 @@ constexpr float kLog2E = 1.4426950408889634f;
 // One block a row; blockIdx.y selects K or V.
 __global__ void __launch_bounds__(kThreads)
     GatherKernel(const char* __restrict__ k, const char* __restrict__ v,
-                 const int32_t* __restrict__ pages, int page_size, int64_t page_bytes,
-                 int64_t token_bytes, int row_bytes, char* __restrict__ k_rows,
+                 const int32_t* __restrict__ pages, int page_size, int64_t begin,
+                 int64_t page_bytes, int64_t token_bytes, int row_bytes, char* __restrict__ k_rows,
                  char* __restrict__ v_rows) {
   const int64_t row = blockIdx.x;
-  const int64_t offset = pages[row / page_size] * page_bytes + (row % page_size) * token_bytes;
+  const int64_t token = begin + row;
+  const int64_t offset = pages[token / page_size] * page_bytes + (token % page_size) * token_bytes;
   const auto* source = reinterpret_cast<const uint4*>((blockIdx.y == 0 ? k : v) + offset);
   auto* target = reinterpret_cast<uint4*>((blockIdx.y == 0 ? k_rows : v_rows) + row * row_bytes);
   for (int i = threadIdx.x; i < row_bytes / 16; i += kThreads) {
@@ -84,9 +85,10 @@ __device__ void StoreQuad(__nv_bfloat16* row, int64_t first, float4 quad) {
 // leaves room for them. Not __restrict__: the float32 version works in place.
 template <typename Output>
 __global__ void __launch_bounds__(kThreads)
-    SoftmaxKernel(const float* scores, int64_t columns, int64_t stride, Output* probabilities) {
-  const float* row = scores + blockIdx.x * stride;
-  Output* target = probabilities + blockIdx.x * stride;
+    SoftmaxKernel(const ScoreRows rows, Output* probabilities) {
+  const int64_t columns = rows.columns;
+  const float* row = rows.scores + blockIdx.x * rows.stride;
+  Output* target = probabilities + blockIdx.x * rows.stride;
   RowState state;
   for (int64_t first = threadIdx.x * 4; first < columns; first += kThreads * 4) {
     const float4 x = LoadQuad(row, first, columns);
@@ -99,6 +101,11 @@ __global__ void __launch_bounds__(kThreads)
     state = Join(state, quad);
   }
   state = JoinBlock(state);
+  if (rows.lse != nullptr && threadIdx.x == 0) {
+    const int head = blockIdx.x / rows.tokens;
+    const int64_t token = blockIdx.x % rows.tokens;
+    rows.lse[token * rows.lse_token_stride + head] = state.maximum * kLog2E + log2f(state.sum);
+  }
   const float scale = 1.0f / state.sum;
   for (int64_t first = threadIdx.x * 4; first < columns; first += kThreads * 4) {
     const float4 x = LoadQuad(row, first, columns);
@@ -112,27 +119,24 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-void GatherRows(const PagedKv& kv, int page_size, int64_t tokens, int row_bytes, int element_bytes,
-                void* k_rows, void* v_rows, CudaStream stream) {
+void GatherRows(const PagedKv& kv, int page_size, int64_t begin, int64_t tokens, int row_bytes,
+                int element_bytes, void* k_rows, void* v_rows, CudaStream stream) {
   const dim3 blocks(static_cast<unsigned>(tokens), 2);
   GatherKernel<<<blocks, kThreads, 0, stream>>>(
-      static_cast<const char*>(kv.k), static_cast<const char*>(kv.v), kv.pages, page_size,
+      static_cast<const char*>(kv.k), static_cast<const char*>(kv.v), kv.pages, page_size, begin,
       kv.page_stride * element_bytes, kv.token_stride * element_bytes, row_bytes,
       static_cast<char*>(k_rows), static_cast<char*>(v_rows));
   CheckCuda(cudaGetLastError(), "attention gather kernel");
 }
 
-void SoftmaxRowsF32(const float* scores, int64_t rows, int64_t columns, int64_t stride,
-                    float* probabilities, CudaStream stream) {
-  SoftmaxKernel<<<static_cast<unsigned>(rows), kThreads, 0, stream>>>(scores, columns, stride,
-                                                                      probabilities);
-  CheckCuda(cudaGetLastError(), "softmax kernel");
-}
-
-void SoftmaxRowsBF16(const float* scores, int64_t rows, int64_t columns, int64_t stride,
-                     void* probabilities, CudaStream stream) {
-  SoftmaxKernel<<<static_cast<unsigned>(rows), kThreads, 0, stream>>>(
-      scores, columns, stride, static_cast<__nv_bfloat16*>(probabilities));
+void SoftmaxRows(const ScoreRows& rows, void* probabilities, bool f32, CudaStream stream) {
+  const auto blocks = static_cast<unsigned>(rows.heads) * static_cast<unsigned>(rows.tokens);
+  if (f32) {
+    SoftmaxKernel<<<blocks, kThreads, 0, stream>>>(rows, static_cast<float*>(probabilities));
+  } else {
+    SoftmaxKernel<<<blocks, kThreads, 0, stream>>>(rows,
+                                                   static_cast<__nv_bfloat16*>(probabilities));
+  }
   CheckCuda(cudaGetLastError(), "softmax kernel");
 }
 

@@ -7,17 +7,27 @@
 
 namespace lingbot::ops::cuda {
 
-// Copies the first `tokens` visible rows of K and V, `row_bytes` each (a multiple of 16), to
-// contiguous memory. Strides of `kv` in elements of element_bytes.
-void GatherRows(const PagedKv& kv, int page_size, int64_t tokens, int row_bytes, int element_bytes,
-                void* k_rows, void* v_rows, CudaStream stream);
+// Copies the visible rows begin .. begin + tokens - 1 of K and V, `row_bytes` each (a multiple of
+// 16), to contiguous memory. Strides of `kv` in elements of element_bytes.
+void GatherRows(const PagedKv& kv, int page_size, int64_t begin, int64_t tokens, int row_bytes,
+                int element_bytes, void* k_rows, void* v_rows, CudaStream stream);
 
-// probabilities[r, :columns] = softmax(scores[r, :columns]), both with rows of `stride` elements, a
-// multiple of 8. The float32 version may work in place.
-void SoftmaxRowsF32(const float* scores, int64_t rows, int64_t columns, int64_t stride,
-                    float* probabilities, CudaStream stream);
-void SoftmaxRowsBF16(const float* scores, int64_t rows, int64_t columns, int64_t stride,
-                     void* probabilities, CudaStream stream);
+// Scores of some heads and queries, [heads, tokens] rows of `stride` elements (a multiple of 8).
+struct ScoreRows {
+  const float* scores = nullptr;
+  int heads = 0;
+  int tokens = 0;
+  int64_t columns = 0;
+  int64_t stride = 0;
+  // Where the log-sum-exp (base 2) of the first head and query goes; null if not wanted. Those of
+  // the next query lie lse_token_stride further, those of the next head follow.
+  float* lse = nullptr;
+  int lse_token_stride = 0;
+};
+
+// probabilities[r, :columns] = softmax(scores[r, :columns]), with the same strides. The float32
+// version may work in place.
+void SoftmaxRows(const ScoreRows& rows, void* probabilities, bool f32, CudaStream stream);
 
 }  // namespace lingbot::ops::cuda
 

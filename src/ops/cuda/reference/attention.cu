@@ -1,16 +1,15 @@
+#include "ops/cuda/reference/attention.h"
+
 #include <cuda_bf16.h>
 
+#include <algorithm>
 #include <cmath>
 
-#include "attention_reference.h"
 #include "ops/cuda/check.h"
 #include "ops/cuda/device_bytes.h"
 
-namespace lingbot::bench {
+namespace lingbot::ops::cuda::reference {
 namespace {
-
-using ops::cuda::CheckCuda;
-using ops::cuda::DeviceBytes;
 
 constexpr int kThreads = 256;
 
@@ -225,7 +224,11 @@ Errors JudgeTyped(const Problem& problem, const Element* out, const std::vector<
       difference += (have - want) * (have - want);
       norm += want * want;
     }
-    errors.worst = std::max(errors.worst, worst / largest);
+    if (!(worst / largest <= errors.worst)) {
+      errors.worst = worst / largest;
+      errors.worst_row = rows[part / problem.heads];
+      errors.worst_head = static_cast<int>(part % problem.heads);
+    }
   }
   errors.relative_l2 = std::sqrt(difference / norm);
   return errors;
@@ -277,4 +280,4 @@ bool SameBytes(const void* a, const void* b, size_t bytes, CudaStream stream) {
   return ReadFlag(differs, stream) == 0;
 }
 
-}  // namespace lingbot::bench
+}  // namespace lingbot::ops::cuda::reference

@@ -1,5 +1,5 @@
-#ifndef LINGBOT_BENCH_CUDA_ATTENTION_REFERENCE_H_
-#define LINGBOT_BENCH_CUDA_ATTENTION_REFERENCE_H_
+#ifndef LINGBOT_OPS_CUDA_REFERENCE_ATTENTION_H_
+#define LINGBOT_OPS_CUDA_REFERENCE_ATTENTION_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -7,10 +7,7 @@
 
 #include "ops/cuda/attention_paged.h"
 
-namespace lingbot::bench {
-
-using ops::cuda::CudaStream;
-using ops::cuda::PagedKv;
+namespace lingbot::ops::cuda::reference {
 
 // The plain twin of the attention kernels, and what it takes to judge them: inputs, poison, errors.
 
@@ -29,7 +26,8 @@ struct Problem {
 struct Errors {
   double relative_l2 = 0;  // over the sampled rows, of all heads
   double worst = 0;        // largest |difference| over the largest |value| of the same row and head
-  bool finite = true;      // every element of the output, not only the sampled ones
+  int worst_row = 0, worst_head = 0;
+  bool finite = true;  // every element of the output, not only the sampled ones
 };
 
 // Every byte 0xFF: NaN in every type.
@@ -48,6 +46,6 @@ Errors Judge(const Problem& problem, const void* out, const std::vector<int32_t>
 
 bool SameBytes(const void* a, const void* b, size_t bytes, CudaStream stream);
 
-}  // namespace lingbot::bench
+}  // namespace lingbot::ops::cuda::reference
 
-#endif  // LINGBOT_BENCH_CUDA_ATTENTION_REFERENCE_H_
+#endif  // LINGBOT_OPS_CUDA_REFERENCE_ATTENTION_H_
