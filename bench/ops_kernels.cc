@@ -37,8 +37,8 @@ void BenchBackends(const std::string& operation, double operations, double secon
   }
   const std::vector<Timing> timings = MeasureInTurn(calls, seconds);
   for (size_t i = 0; i < kBackends.size(); ++i) {
-    sink(WithRate({"attention", operation, NameOf(kBackends[i]), "GFLOP/s", 0, 0, 0},
-                  operations, timings[i]));
+    sink(WithRate({"attention", operation, NameOf(kBackends[i]), "GFLOP/s", 0, 0, 0}, operations,
+                  timings[i]));
   }
 }
 
@@ -113,8 +113,8 @@ constexpr std::array<ConvCase, 6> kConvs = {{
 
 void BenchConvCase(const OpsOptions& options, const ConvCase& c, const RateSink& sink) {
   constexpr int kSize = 3;
-  ops::Context context(options.threads,
-                       ops::Conv2dWorkspaceBytes({}, c.rows, c.columns, c.in, c.out, kSize, c.stride));
+  ops::Context context(options.threads, ops::Conv2dWorkspaceBytes({}, c.rows, c.columns, c.in,
+                                                                  c.out, kSize, c.stride));
   const int64_t count = c.out * c.in * kSize * kSize;
   const Buffer kernel = RandomBuffer(DType::kF32, {count});
   const ops::ConvWeights weights({kernel.data<float>(), static_cast<size_t>(count)}, {}, c.out,
@@ -172,8 +172,8 @@ void BenchNorms(const OpsOptions& options, const RateSink& sink) {
   const ops::RotaryTable table{ops::RotaryPairing::kAdjacent, angles.view(), angles.view()};
   BenchBytes(
       fmt::format("NormRotate q and k, {} x {} x {}", kTokens, kHeads, kHeadDim), "NormRotate",
-      4 * x.bytes(), options.seconds,
-      [&] { ops::NormRotate(context, heads, norm, norm, table); }, sink);
+      4 * x.bytes(), options.seconds, [&] { ops::NormRotate(context, heads, norm, norm, table); },
+      sink);
 }
 
 void BenchResize(const OpsOptions& options, const RateSink& sink) {

@@ -51,7 +51,8 @@ ops::LinearWeights RandomWeights(int64_t in, int64_t out, DType storage) {
 ops::Context MakeContext(int threads, int64_t rows) {
   size_t workspace = 0;
   for (const BlockProduct& p : kBlock) {
-    workspace = std::max(workspace, ops::LinearWorkspaceBytes({.storage = DType::kBF16}, rows, p.in, p.out));
+    workspace = std::max(workspace,
+                         ops::LinearWorkspaceBytes({.storage = DType::kBF16}, rows, p.in, p.out));
   }
   return ops::Context(threads, workspace);
 }

@@ -6,13 +6,13 @@
 
 #include "base/check.h"
 #include "base/system_memory.h"
-#include "tensor/device_memory.h"
 #include "bench/measure.h"
 #include "bench/raw_matmul.h"
 #include "bench/stage_times.h"
 #include "bench/statistics.h"
 #include "engine/memory_plan.h"
 #include "engine/model_impl.h"
+#include "tensor/device_memory.h"
 #include "tools/hashed_model.h"
 
 namespace lingbot {
@@ -176,18 +176,15 @@ StreamReport BenchStream(const nlohmann::json& config, const StreamOptions& opti
   report.linear_operations = LinearOperations(info, plan.grid);
   const double before = RawRate(info, plan.setup.threads, plan.grid.tokens());
   std::optional<Model> model;
-  report.load_seconds = SecondsOf([&] {
-    model = MakeModel(weights, model_options);
-  });
+  report.load_seconds = SecondsOf([&] { model = MakeModel(weights, model_options); });
   report.model = model->info();
   std::optional<Recorder> recorder;
   report.session_seconds = SecondsOf([&] { recorder.emplace(*model, settled, gpu_before); });
   recorder->Run(report);
   report.frame_tokens = static_cast<double>(plan.grid.tokens());
-  report.visible_tokens =
-      static_cast<double>((report.cache.scale_pages + report.cache.window_pages) *
-                              plan.grid.patches() +
-                          report.cache.special_tokens);
+  report.visible_tokens = static_cast<double>(
+      (report.cache.scale_pages + report.cache.window_pages) * plan.grid.patches() +
+      report.cache.special_tokens);
   report.raw_rate = std::max(before, RawRate(info, plan.setup.threads, plan.grid.tokens()));
   if (!report.marks.empty()) report.linear_rate = LinearRate(report);
   return report;

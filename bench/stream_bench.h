@@ -40,17 +40,17 @@ struct StreamReport {
   int height = 0;
   int width = 0;
   AttentionBackend attention = AttentionBackend::kAuto;
-  double load_seconds = 0.0;  // making, packing the weights
+  double load_seconds = 0.0;     // making, packing the weights
   double session_seconds = 0.0;  // making the session; a GPU's runs its first steps then
   MemoryPlan plan;
   uint64_t resident = 0;  // bytes at the end
   uint64_t peak_resident = 0;
   int scale_frames = 0;
   int sliding_window = 0;
-  StageTimes scale_step;  // the scale frames together
+  StageTimes scale_step;            // the scale frames together
   double first_pose_seconds = 0.0;  // since StreamOptions::started
   double frame_tokens = 0.0;
-  double visible_tokens = 0.0;      // that a frame attends to at the end
+  double visible_tokens = 0.0;  // that a frame attends to at the end
   std::vector<StreamMark> marks;
   CacheOccupancy cache;    // at the end
   int64_t thinned_at = 0;  // frame after which the trajectory budget was first used up; 0 = never

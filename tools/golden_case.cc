@@ -83,8 +83,7 @@ std::vector<int> GoldenCase::DepthFrames() const {
   return all;
 }
 
-Model GoldenCase::MakeModel(Precision precision, int threads,
-                            const DeviceChoice& device) const {
+Model GoldenCase::MakeModel(Precision precision, int threads, const DeviceChoice& device) const {
   ModelOptions options;
   options.device = device.kind;
   options.device_ordinal = device.ordinal;

@@ -37,7 +37,8 @@ class GoldenCase {
   std::vector<int> DepthFrames() const;
 
   // A network of the recorded sizes with the hashed weights.
-  Model MakeModel(Precision precision, int threads, const DeviceChoice& device = {DeviceKind::kCpu, 0}) const;
+  Model MakeModel(Precision precision, int threads,
+                  const DeviceChoice& device = {DeviceKind::kCpu, 0}) const;
   // Options of the recorded stream; back end and layout are the caller's.
   SessionOptions StreamOptions() const;
 

@@ -17,11 +17,11 @@ enum class Precision {
 
 // Who computes attention. All give the same result within rounding.
 enum class AttentionBackend {
-  kAuto,           // the fastest for the device
-  kReference,      // CPU: plain loops over the page table: the yardstick
-  kCpu,            // CPU: tiled, online softmax, over the page table without gathering
-  kSdpa,           // gathers the visible tokens, then dense products; the only one of a GPU in float32
-  kFlashInfer,     // GPU: FlashInfer's FA2 kernels over the page table
+  kAuto,        // the fastest for the device
+  kReference,   // CPU: plain loops over the page table: the yardstick
+  kCpu,         // CPU: tiled, online softmax, over the page table without gathering
+  kSdpa,        // gathers the visible tokens, then dense products; the only one of a GPU in float32
+  kFlashInfer,  // GPU: FlashInfer's FA2 kernels over the page table
   kFlashInferFa3,  // GPU: FlashInfer's FA3 kernels over the page table, Hopper only
   kDense,          // GPU: our kernel over contiguous extents, Hopper only
 };

@@ -12,8 +12,8 @@ TEST(OptionNames, DevicesAreReadAndPrinted) {
   EXPECT_EQ(ParseDevice("cpu").kind, DeviceKind::kCpu);
   EXPECT_EQ(NameOf(ParseDevice("cuda")), "cuda:0");
   EXPECT_EQ(NameOf(ParseDevice("cuda:12")), "cuda:12");
-  for (const char* bad : {"", "gpu", "cuda:", "cuda:-1", "cuda:1x", "cuda: 1", "CUDA",
-                          "cuda:99999999999999999999"}) {
+  for (const char* bad :
+       {"", "gpu", "cuda:", "cuda:-1", "cuda:1x", "cuda: 1", "CUDA", "cuda:99999999999999999999"}) {
     EXPECT_THROW(ParseDevice(bad), Error) << bad;
   }
 }

@@ -168,13 +168,13 @@ class KvCache {
   // The open step.
   StepKind kind_ = StepKind::kStored;
   std::vector<FrameSlot> slots_;
-  std::vector<TokenRun> runs_;    // where the rows of an appended tensor go
-  std::vector<int32_t> visible_;        // page ids
-  Mirrored<int32_t> view_pages_;        // the same as views name them
-  Mirrored<int64_t> offsets_;           // of the rows of an appended tensor
-  Mirrored<int32_t> entries_;           // camera entries before the step, and with it
+  std::vector<TokenRun> runs_;            // where the rows of an appended tensor go
+  std::vector<int32_t> visible_;          // page ids
+  Mirrored<int32_t> view_pages_;          // the same as views name them
+  Mirrored<int64_t> offsets_;             // of the rows of an appended tensor
+  Mirrored<int32_t> entries_;             // camera entries before the step, and with it
   std::array<ops::KvExtent, 2> extents_;  // visible rows
-  int extent_count_ = 0;                // 0: they are more than two
+  int extent_count_ = 0;                  // 0: they are more than two
   std::vector<uint8_t> page_is_visible_;
   std::vector<TokenPlace> moved_from_;  // special tokens that close ranks
   std::vector<TokenPlace> moved_to_;

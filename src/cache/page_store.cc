@@ -88,9 +88,8 @@ size_t PageStore::Offset(int kv, TokenPlace place) const {
            static_cast<size_t>(place.token) * token_bytes_;
   }
   const int64_t special = (place.page - config_.patch_pages) * config_.page_size + place.token;
-  const int64_t row = special >= 0
-                          ? special_rows_ - 1 - special
-                          : special_rows_ + place.page * config_.page_size + place.token;
+  const int64_t row = special >= 0 ? special_rows_ - 1 - special
+                                   : special_rows_ + place.page * config_.page_size + place.token;
   return of_kv + static_cast<size_t>(row) * token_bytes_;
 }
 
@@ -99,8 +98,7 @@ void PageStore::ForEachPart(TokenPlace first, int64_t count, Body&& body) const 
   if (count == 0) return;
   // Special tokens in planes go downwards: the last one has the lowest address.
   const bool downwards = planes() && first.page >= config_.patch_pages;
-  const TokenPlace lowest =
-      downwards ? TokenPlace{first.page, first.token + count - 1} : first;
+  const TokenPlace lowest = downwards ? TokenPlace{first.page, first.token + count - 1} : first;
   for (int block = 0; block < config_.blocks; ++block) {
     for (int kv = 0; kv < 2; ++kv) {
       body(static_cast<size_t>(block) * block_stride_ + Offset(kv, lowest),

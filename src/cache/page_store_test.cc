@@ -43,8 +43,8 @@ float Stored(const ops::PagedKvView& view, int kv, int64_t page, int64_t token, 
              int64_t channel) {
   const void* base = kv == 0 ? view.k : view.v;
   const bool planes = view.page_stride == view.token_stride;
-  const int64_t index =
-      page * view.page_stride * (planes ? view.page_size : 1) + token * view.token_stride + head * view.head_stride + channel;
+  const int64_t index = page * view.page_stride * (planes ? view.page_size : 1) +
+                        token * view.token_stride + head * view.head_stride + channel;
   return view.dtype == DType::kF32 ? static_cast<const float*>(base)[index]
                                    : ToFloat(static_cast<const BFloat16*>(base)[index]);
 }
@@ -124,8 +124,7 @@ TEST(PageStore, MovesTokensInEveryBlock) {
   PageStore store(Config(DType::kBF16, KvLayout::kInterleaved, true));
   const Input input(1);
   for (int block = 0; block < 2; ++block) {
-    Write(store, 1, block, input.Of(0), input.Of(1),
-                std::vector<TokenRun>{{0, {2, 3}, 1}});
+    Write(store, 1, block, input.Of(0), input.Of(1), std::vector<TokenRun>{{0, {2, 3}, 1}});
   }
   store.MoveTokens(std::vector<TokenPlace>{{2, 3}}, std::vector<TokenPlace>{{0, 1}});
   for (int kv = 0; kv < 2; ++kv) {

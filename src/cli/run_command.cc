@@ -26,13 +26,12 @@ using Clock = std::chrono::steady_clock;
 void AnnouncePlan(const RunOptions& options, const RunPlan& plan, Console* console) {
   const ModelInfo& model = plan.checkpoint.model;
   const ResizeSize& size = plan.size;
-  console->Note(fmt::format("{} frames of {}x{} pixels, {} on {} in {}, attention {}, plan {} of "
-                            "memory ({} weights)",
-                            plan.frames, size.out_width, size.out_height,
-                            options.windowed ? "windowed" : "streaming", DeviceOf(model),
-                            NameOf(model.precision), NameOf(ResolveAttention(model, plan.session)),
-                            FormatBytes(plan.memory.total() + plan.own_memory),
-                            FormatBytes(plan.memory.weights)));
+  console->Note(fmt::format(
+      "{} frames of {}x{} pixels, {} on {} in {}, attention {}, plan {} of "
+      "memory ({} weights)",
+      plan.frames, size.out_width, size.out_height, options.windowed ? "windowed" : "streaming",
+      DeviceOf(model), NameOf(model.precision), NameOf(ResolveAttention(model, plan.session)),
+      FormatBytes(plan.memory.total() + plan.own_memory), FormatBytes(plan.memory.weights)));
   if (size.resized_height > size.out_height) {
     console->Note(fmt::format(
         "portrait images: crop mode cuts off {:.0f} % of their height; --preprocess pad keeps all",

@@ -1,5 +1,5 @@
-// Sessions on a GPU against sessions on the CPU, and against themselves. Without a GPU every test is
-// skipped with the reason.
+// Sessions on a GPU against sessions on the CPU, and against themselves. Without a GPU every test
+// is skipped with the reason.
 
 #include <gtest/gtest.h>
 
@@ -88,7 +88,8 @@ TEST_F(CudaSession, AgreesWithTheCpuInFloat32) {
   }
 }
 
-// bfloat16 shows that each back end attends to the same tokens as sdpa, whose float32 twin is exact.
+// bfloat16 shows that each back end attends to the same tokens as sdpa, whose float32 twin is
+// exact.
 TEST_F(CudaSession, BackEndsAgreeInBFloat16) {
   const Frames frames = MakeFrames(16);
   SessionOptions options = SmallOptions();

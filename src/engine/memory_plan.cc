@@ -135,10 +135,9 @@ StreamPlan PlanStream(const ModelInfo& model, int height, int width,
   plan.stored_frames = StoredFrames(options, plan.scale_frames);
   plan.cache = CacheConfigOf(model, plan, options);
   plan.workspace_bytes = WorkspaceBytes(model, plan, options);
-  plan.step_input_bytes =
-      KvCache::StepInputBytes(plan.cache) +
-      Aggregator::StepInputBytes(ConfigOf(model), plan.scale_frames) +
-      ops::PagedAttentionInputBytes(plan.setup, PagedLimitsOf(plan));
+  plan.step_input_bytes = KvCache::StepInputBytes(plan.cache) +
+                          Aggregator::StepInputBytes(ConfigOf(model), plan.scale_frames) +
+                          ops::PagedAttentionInputBytes(plan.setup, PagedLimitsOf(plan));
   return plan;
 }
 
@@ -150,8 +149,8 @@ MemoryPlan MemoryOf(const StreamPlan& plan, const ModelInfo& model, const Sessio
   memory.patch_cache = cache.patch_pages;
   memory.specials = cache.specials;
   memory.camera_cache = cache.camera;
-  memory.workspace = plan.workspace_bytes + plan.step_input_bytes +
-                     ops::LibraryWorkspaceBytes(plan.setup);
+  memory.workspace =
+      plan.workspace_bytes + plan.step_input_bytes + ops::LibraryWorkspaceBytes(plan.setup);
   const uint64_t pixels = uint64_t{1} * plan.height * plan.width;
   const uint64_t per_frame = pixels * (3 + 2) * sizeof(float);  // colours in; depth, confidence out
   memory.results = per_frame * static_cast<uint64_t>(ScaleStepFrames(plan, options));
@@ -231,10 +230,11 @@ std::vector<std::string> SettingsThatFit(const Setting& wanted, bool loaded, uin
     add(WithWindow(narrow, loaded, room));
     add(WithSize(narrow, loaded, room));
   }
-  if (texts.size() < 3) {
+  for (const int window : {8, 16, 32, 4}) {
+    if (texts.size() >= 3) break;
     Setting small = wanted;
-    small.options.sliding_window = 8;
-    small.text = "window 8 with ";
+    small.options.sliding_window = window;
+    small.text = fmt::format("window {} with ", window);
     add(WithSize(small, loaded, room));
   }
   return texts;

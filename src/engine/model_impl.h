@@ -26,8 +26,8 @@ ModelInfo DescribeModel(const TensorSource& source, const ModelOptions& options)
 // The configuration behind a description.
 ModelConfig ConfigOf(const ModelInfo& info);
 
-// kCpu or kCuda: what `wanted` comes to here. Throws kUnavailable if there is no such device, saying
-// why.
+// kCpu or kCuda: what `wanted` comes to here. Throws kUnavailable if there is no such device,
+// saying why.
 DeviceKind ResolveDevice(DeviceKind wanted, int ordinal);
 
 // kFloat32 or kBFloat16: what `wanted` comes to on this device.

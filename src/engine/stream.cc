@@ -90,12 +90,11 @@ void Stream::Step(int64_t first_frame, int frames, StepKind kind) {
 }
 
 void Stream::RunNetwork(int64_t first_frame, int frames) {
-  const BlockContext context{context_, profile_, plan_.setup.attention,
-                             plan_.setup.activations()};
+  const BlockContext context{context_, profile_, plan_.setup.attention, plan_.setup.activations()};
   const Arena::Scope scope(context_.arena());
-  const std::array<TensorView, 4> taps = model_->aggregator.Forward(
-      context, input_of_device().view().Slice(0, 0, frames), first_frame, plan_.scale_frames,
-      tables_, cache_, ObserverOnHost());
+  const std::array<TensorView, 4> taps =
+      model_->aggregator.Forward(context, input_of_device().view().Slice(0, 0, frames), first_frame,
+                                 plan_.scale_frames, tables_, cache_, ObserverOnHost());
   RunHeads(context, taps, frames, results_of_device().poses.view().Slice(0, 0, frames));
 }
 

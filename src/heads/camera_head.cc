@@ -112,8 +112,7 @@ size_t CameraHead::WorkspaceBytes(const ModelConfig& config, const ops::Setup& s
   const BlockShape shape = CameraBlockShape(config);
   const int64_t c = shape.channels;
   const size_t modulating = floats(kPoseSize) + floats(c) + floats(3 * c);
-  const size_t trunk =
-      BlockWorkspaceBytes(shape, setup.With(DType::kF32), frames, retained_frames);
+  const size_t trunk = BlockWorkspaceBytes(shape, setup.With(DType::kF32), frames, retained_frames);
   return 2 * floats(c) + floats(kPoseSize) + floats(c) +
          std::max({modulating, trunk, floats(c / 2)});
 }

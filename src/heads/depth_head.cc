@@ -125,8 +125,8 @@ DepthHead::DepthHead(const TensorSource& source, const ModelConfig& config, cons
   enlarge2_ = LoadEnlarge(source, prefix + "resize_layers.1", level_channels_[1], 2, setup_);
   reduce_ = LoadConv(source, prefix + "resize_layers.3", level_channels_[3], level_channels_[3], 3,
                      2, true, setup_);
-  output1_ = LoadConv(source, scratch + "output_conv1", features_ / 2, features_, 3, 1, true,
-                      setup_);
+  output1_ =
+      LoadConv(source, scratch + "output_conv1", features_ / 2, features_, 3, 1, true, setup_);
   output2_ = LoadConv(source, scratch + "output_conv2.0", kOutputChannels, features_ / 2, 3, 1,
                       true, setup_);
   output3_ = LoadPointwise(source, scratch + "output_conv2.2", 2, kOutputChannels,
@@ -137,7 +137,8 @@ DepthHead::Tables DepthHead::MakeTables(const PatchGrid& grid) const {
   const int64_t height = grid.rows * patch_size_;
   const int64_t width = grid.columns * patch_size_;
   const double aspect = static_cast<double>(width) / static_cast<double>(height);
-  Tables tables{grid, height, width, {}, MakePositionMap(height, width, features_ / 2, aspect, setup_)};
+  Tables tables{
+      grid, height, width, {}, MakePositionMap(height, width, features_ / 2, aspect, setup_)};
   for (int k = 0; k < 4; ++k) {
     tables.taps[k] = MakePositionMap(grid.rows, grid.columns, level_channels_[k], aspect, setup_);
   }
@@ -256,8 +257,8 @@ size_t ReassemblyBytes(const ModelConfig& config, const ops::Setup& maps, const 
   for (int level = 0; level < 4; ++level) {
     const int64_t c = config.dpt_channels[level];
     const int64_t side = level == 0 ? 4 : level == 1 ? 2 : 1;
-    const size_t adapting = ops::Conv2dWorkspaceBytes(maps, side * grid.rows, side * grid.columns, c,
-                                                      config.dpt_features, 3, 1);
+    const size_t adapting = ops::Conv2dWorkspaceBytes(maps, side * grid.rows, side * grid.columns,
+                                                      c, config.dpt_features, 3, 1);
     const size_t reducing = ops::Conv2dWorkspaceBytes(maps, grid.rows, grid.columns, c, c, 3, 2);
     const size_t held = MapBytes(maps, grid.patches() * 2 * config.embed_dim) +
                         MapBytes(maps, grid.patches() * c) +
@@ -294,7 +295,8 @@ size_t DepthHead::WorkspaceBytes(const ModelConfig& config, const ops::Setup& se
       std::max(MapBytes(maps, height * width * (features / 2)) + std::max(first, second),
                ops::PredictDepthWorkspaceBytes(setup, height * width));
   constexpr size_t kResizeTap = 64;  // bytes per column of a resize table, rounded up
-  return fused + std::max(levels + std::max(ReassemblyBytes(config, maps, grid), fusing), predicting) +
+  return fused +
+         std::max(levels + std::max(ReassemblyBytes(config, maps, grid), fusing), predicting) +
          kResizeTap * static_cast<size_t>(width + 2 * columns + 2);
 }
 

@@ -32,8 +32,8 @@ BlockWeights LoadBlock(const TensorSource& source, const std::string& prefix,
 
 namespace {
 
-// Most that the length of a normalised vector can be: without gamma and beta it is sqrt(channels) at
-// most.
+// Most that the length of a normalised vector can be: without gamma and beta it is sqrt(channels)
+// at most.
 double LongestNormed(const TensorSource& source, const std::string& name, int64_t channels) {
   const Buffer gamma = source.Read(name + ".weight", {channels});
   const Buffer beta = source.Read(name + ".bias", {channels});
@@ -170,8 +170,8 @@ size_t BlockWorkspaceBytes(const BlockShape& shape, const ops::Setup& setup, int
       std::max(ops::LinearWorkspaceBytes(setup, rows, shape.hidden, c),
                ops::LinearWorkspaceBytes(setup, rows, c, std::max(3 * c, shape.hidden)));
   const size_t attending =
-      std::max(values(c), ops::AttentionWorkspaceBytes(setup, rows, kv_tokens, shape.heads,
-                                                       shape.head_dim()));
+      std::max(values(c),
+               ops::AttentionWorkspaceBytes(setup, rows, kv_tokens, shape.heads, shape.head_dim()));
   // attended + qkv, then either the attention's own or the MLP's temporaries
   return values(c) + values(3 * c) + std::max(attending, values(c) + values(shape.hidden)) +
          widest_product;

@@ -88,9 +88,9 @@ TEST(EncoderBlock, EqualsItsDefinitionWithLayerScaleUnfolded) {
   constexpr int64_t kFrames = 3, kTokens = 7;
   const HashedWeights source = BlockSource();
   const BlockWeights weights = LoadBlock(source, kPrefix, kShape, 1e-5f, {});
-  const size_t workspace = BlockWorkspaceBytes(
-      kShape, {.attention = AttentionBackend::kReference, .threads = 2}, kFrames * kTokens,
-      kTokens);
+  const size_t workspace =
+      BlockWorkspaceBytes(kShape, {.attention = AttentionBackend::kReference, .threads = 2},
+                          kFrames * kTokens, kTokens);
   ops::Context context(2, workspace);
   ops::Profile profile;
   const Buffer x = RandomFloats({kFrames * kTokens, kChannels}, 1);

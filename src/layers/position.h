@@ -50,7 +50,7 @@ class StreamPositions {
   int64_t pairs_;
   int64_t time_pairs_;
   Mirrored<float> angles_;  // [max_frames, 2, time_pairs]: cosines, sines
-  Buffer cos_;  // [max_frames * tokens, pairs]; the row and column part never changes
+  Buffer cos_;              // [max_frames * tokens, pairs]; the row and column part never changes
   Buffer sin_;
 };
 

@@ -42,8 +42,8 @@ class Aggregator {
   // One step of the stream, prepared by PrepareStep: images [frames, 3, H, W] in [0, 1], the first
   // of them frame `first_frame` of the stream (0-based, counting frames that were not stored).
   // `cache` has an open step of `frames` frames. The result's [k] [frames * tokens, 2C] holds the
-  // outputs of the frame and the global block of tap k side by side; it stays in the arena until the
-  // caller's scope ends.
+  // outputs of the frame and the global block of tap k side by side; it stays in the arena until
+  // the caller's scope ends.
   std::array<TensorView, 4> Forward(const BlockContext& context, const TensorView& images,
                                     int64_t first_frame, int64_t scale_frames, FrameTables& tables,
                                     KvCache& cache, const Observer& observer) const;

@@ -116,8 +116,8 @@ size_t ImageEncoder::WorkspaceBytes(const ModelConfig& config, const ops::Setup&
       Arena::BytesFor(setup.activations(), grid.patches() * pixels) +
       ops::LinearWorkspaceBytes(setup, grid.patches(), pixels, config.embed_dim);
   return Arena::BytesFor(DType::kF32, frames * per_frame * config.embed_dim) +
-         std::max(embedding, BlockWorkspaceBytes(TokenBlockShape(config), setup,
-                                                 frames * per_frame, per_frame));
+         std::max(embedding, BlockWorkspaceBytes(TokenBlockShape(config), setup, frames * per_frame,
+                                                 per_frame));
 }
 
 size_t ImageEncoder::bytes() const {

@@ -211,7 +211,8 @@ size_t AttentionWorkspaceBytes(const Setup& setup, int64_t tokens, int64_t kv_to
   if (setup.on_gpu()) {
     return cuda::AttentionWorkspaceBytes(setup, tokens, kv_tokens, heads, head_dim);
   }
-  return AttentionWorkspaceBytes(setup.attention, setup.threads, tokens, kv_tokens, heads, head_dim);
+  return AttentionWorkspaceBytes(setup.attention, setup.threads, tokens, kv_tokens, heads,
+                                 head_dim);
 }
 
 AttentionBackend LastAttentionBackend(Context& context) {

@@ -78,7 +78,7 @@ struct KvExtent {
 
 // The cache of all blocks as one step sees it.
 struct PagedStep {
-  PagedKvView view;          // of block 0
+  PagedKvView view;  // of block 0
   int blocks = 0;
   int64_t block_stride = 0;  // elements from a block's K to the next one's
   int64_t queries = 0;
@@ -116,7 +116,8 @@ uint64_t PlanPagedAttention(Context& context, AttentionBackend backend, const Pa
 // Throws kUnavailable if it cannot run there, naming those that can.
 AttentionBackend ResolveAttentionBackend(AttentionBackend wanted, const Setup& setup = {},
                                          int64_t head_dim = 64);
-// Most temporary bytes that an attention of `tokens` rows to `kv_tokens` others takes from the arena.
+// Most temporary bytes that an attention of `tokens` rows to `kv_tokens` others takes from the
+// arena.
 size_t AttentionWorkspaceBytes(const Setup& setup, int64_t tokens, int64_t kv_tokens, int64_t heads,
                                int64_t head_dim);
 // Most temporary bytes that the call takes from the context's arena, on the CPU.

@@ -111,7 +111,8 @@ class Scene {
                                                  case_.heads, case_.head_dim);
     Context context(threads, bytes);
     std::vector<float> out(q_.size(), kNaN);
-    PagedAttention(context, backend, q(), view_, kUnbounded, TensorView(out.data(), DType::kF32, q().shape()));
+    PagedAttention(context, backend, q(), view_, kUnbounded,
+                   TensorView(out.data(), DType::kF32, q().shape()));
     EXPECT_EQ(LastAttentionBackend(context), ResolveAttentionBackend(backend));
     EXPECT_GT(context.arena().high_water(), 0u);
     EXPECT_LE(context.arena().high_water(), bytes);

@@ -19,8 +19,8 @@ struct DeleteCudaState {
   void operator()(CudaState* state) const;
 };
 
-// What operators run on: a device, threads, temporary memory, the step's small inputs and per-session
-// library state. Used by one thread at a time; sessions do not share it.
+// What operators run on: a device, threads, temporary memory, the step's small inputs and
+// per-session library state. Used by one thread at a time; sessions do not share it.
 class Context {
  public:
   Context(int threads, size_t workspace_bytes);  // on the CPU
@@ -38,7 +38,8 @@ class Context {
  private:
   Setup setup_;
   ThreadTeam team_;
-  std::unique_ptr<CudaState, DeleteCudaState> cuda_;  // first: it makes the GPU the thread's current one
+  std::unique_ptr<CudaState, DeleteCudaState>
+      cuda_;  // first: it makes the GPU the thread's current one
   Arena arena_;
   MirroredMemory step_inputs_;
   std::unique_ptr<CpuState> cpu_;

@@ -1,10 +1,41 @@
 #include "ops/conv.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "ops/cpu/conv.h"
 #include "ops/cuda/backend.h"
 
 namespace lingbot::ops {
+
+ConvWeights::ConvWeights() : packed_(std::make_unique<Packed>()) {}
+ConvWeights::~ConvWeights() = default;
+ConvWeights::ConvWeights(ConvWeights&&) noexcept = default;
+ConvWeights& ConvWeights::operator=(ConvWeights&&) noexcept = default;
+
+ConvWeights::ConvWeights(std::span<const float> weight, std::span<const float> bias, int64_t out,
+                         int64_t in, int size, int stride, const Setup& setup)
+    : ConvWeights() {
+  Check(static_cast<int64_t>(weight.size()) == out * in * size * size &&
+            (bias.empty() || static_cast<int64_t>(bias.size()) == out),
+        ErrorCode::kInternal, "ConvWeights: {} weights, {} biases for [{}, {}, {}, {}]",
+        weight.size(), bias.size(), out, in, size, size);
+  packed_->in = in;
+  packed_->out = out;
+  packed_->size = size;
+  packed_->stride = stride;
+  packed_->bias = Buffer(DType::kF32, {out});
+  std::fill_n(packed_->bias.data<float>(), out, 0.0f);
+  std::copy(bias.begin(), bias.end(), packed_->bias.data<float>());
+  packed_->storage = setup.storage;
+  packed_->device = setup.device;
+  packed_->has_bias = !bias.empty();
+  if (setup.on_gpu()) {
+    cuda::PackConv(weight, *packed_);
+  } else {
+    cpu::PackConv(weight, *packed_);
+  }
+}
 
 int64_t ConvWeights::in() const { return packed_->in; }
 int64_t ConvWeights::out() const { return packed_->out; }

@@ -40,8 +40,8 @@ class ConvWeights {
   std::unique_ptr<Packed> packed_;
 };
 
-// x [rows, columns, in], y [output rows, output columns, out]; contiguous, channels last; float32 on
-// the CPU, the type of the weights on a GPU.
+// x [rows, columns, in], y [output rows, output columns, out]; contiguous, channels last; float32
+// on the CPU, the type of the weights on a GPU.
 void Conv2d(Context& context, const TensorView& x, const ConvWeights& weights,
             ConvEpilogue epilogue, const TensorView& y);
 

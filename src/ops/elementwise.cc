@@ -57,7 +57,8 @@ void ExtractPatches(Context& context, const TensorView& image, int patch, const 
                 out.shape() == Shape{image.dim(1) / patch * (image.dim(2) / patch),
                                      int64_t{3} * patch * patch},
             "ExtractPatches", image, out);
-  if (context.setup().on_gpu()) return cuda::ExtractPatches(context, image, patch, mean, deviation, out);
+  if (context.setup().on_gpu())
+    return cuda::ExtractPatches(context, image, patch, mean, deviation, out);
   cpu::ExtractPatches(context, image, patch, mean, deviation, out);
 }
 

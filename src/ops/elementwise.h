@@ -39,8 +39,8 @@ void ExtractPatches(Context& context, const TensorView& image, int patch, const 
 // channels]; F.
 void DepthToSpace(Context& context, const TensorView& x, int size, const TensorView& y);
 
-// The depth head's last product and its activation: c = x W^T + b, depth = exp(c0), confidence = 1 +
-// exp(c1). x [pixels, in] F, weights [2, in]; depth and confidence [pixels] float32.
+// The depth head's last product and its activation: c = x W^T + b, depth = exp(c0), confidence = 1
+// + exp(c1). x [pixels, in] F, weights [2, in]; depth and confidence [pixels] float32.
 void PredictDepth(Context& context, const TensorView& x, const LinearWeights& weights,
                   const TensorView& depth, const TensorView& confidence);
 

@@ -52,12 +52,12 @@ void StoreKv(const ThreadTeam& team, const TensorView& k, const TensorView& v,
              const KvDestination& destination) {
   CheckInput("K", k, destination);
   CheckInput("V", v, destination);
-  const int64_t row_bytes = destination.heads * destination.head_dim *
-                            static_cast<int64_t>(SizeOf(destination.dtype));
+  const int64_t row_bytes =
+      destination.heads * destination.head_dim * static_cast<int64_t>(SizeOf(destination.dtype));
   team.ForRange(destination.rows, kBytesPerThread / (2 * row_bytes) + 1,
                 [&](int64_t begin, int64_t end) {
-                  const auto store = destination.dtype == DType::kF32 ? StoreRows<float>
-                                                                      : StoreRows<BFloat16>;
+                  const auto store =
+                      destination.dtype == DType::kF32 ? StoreRows<float> : StoreRows<BFloat16>;
                   store(k, destination, destination.k, begin, end);
                   store(v, destination, destination.v, begin, end);
                 });

@@ -30,7 +30,8 @@ TEST_P(LinearTest, AgreesWithPlainLoops) {
   const Buffer expected = RandomFloats({size.rows, size.out}, 4);
   reference::Linear(x.view(), weight.view(), bias.data<float>(), epilogue, expected.view());
 
-  const LinearWeights packed(Values(weight), Values(bias), {}, size.out, size.in, {.storage = storage});
+  const LinearWeights packed(Values(weight), Values(bias), {}, size.out, size.in,
+                             {.storage = storage});
   Context context(2, LinearWorkspaceBytes({.storage = storage}, size.rows, size.in, size.out));
   Linear(context, x.view(), packed, epilogue, y.view());
   const double tolerance = storage == DType::kF32 ? 2e-6 : 1e-2;

@@ -11,12 +11,11 @@ namespace {
 
 void CheckHead(const char* name, const TensorView& x, const HeadNorm& norm,
                const RotaryTable& table) {
-  const bool fits = x.rank() == 3 && x.stride(2) == 1 && x.dim(2) % 4 == 0 && x.dim(2) > 0 &&
-                    norm.gamma.shape() == Shape{x.dim(2)} &&
-                    norm.beta.shape() == norm.gamma.shape() && table.cos.rank() == 2 &&
-                    table.cos.dim(1) == x.dim(2) / 2 && table.cos.dim(0) > 0 &&
-                    table.sin.shape() == table.cos.shape() && table.cos.contiguous() &&
-                    table.sin.contiguous();
+  const bool fits =
+      x.rank() == 3 && x.stride(2) == 1 && x.dim(2) % 4 == 0 && x.dim(2) > 0 &&
+      norm.gamma.shape() == Shape{x.dim(2)} && norm.beta.shape() == norm.gamma.shape() &&
+      table.cos.rank() == 2 && table.cos.dim(1) == x.dim(2) / 2 && table.cos.dim(0) > 0 &&
+      table.sin.shape() == table.cos.shape() && table.cos.contiguous() && table.sin.contiguous();
   Check(fits, ErrorCode::kInternal, "NormRotate: {} {}, gamma {}, table {} do not fit", name,
         x.shape(), norm.gamma.shape(), table.cos.shape());
 }

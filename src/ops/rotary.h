@@ -35,9 +35,9 @@ struct Qkv {
   TensorView q, k, v;
 };
 
-// Layer normalisation of every head of every row of q and k, then rotation: a pair (a, b) at angle t
-// becomes (a cos t - b sin t, b cos t + a sin t). In place. Row r uses row r mod table rows, so that
-// one table serves several frames.
+// Layer normalisation of every head of every row of q and k, then rotation: a pair (a, b) at angle
+// t becomes (a cos t - b sin t, b cos t + a sin t). In place. Row r uses row r mod table rows, so
+// that one table serves several frames.
 void NormRotate(Context& context, const Qkv& qkv, const HeadNorm& q_norm, const HeadNorm& k_norm,
                 const RotaryTable& table);
 

@@ -20,9 +20,7 @@ struct Setup {
   DType activations() const { return on_gpu() ? storage : DType::kF32; }
   // Of the depth head's feature maps: half precision keeps more digits than bfloat16, and after a
   // normalisation its range suffices.
-  DType features() const {
-    return on_gpu() && storage == DType::kBF16 ? DType::kF16 : DType::kF32;
-  }
+  DType features() const { return on_gpu() && storage == DType::kBF16 ? DType::kF16 : DType::kF32; }
   Setup With(DType other_storage) const {
     Setup setup = *this;
     setup.storage = other_storage;

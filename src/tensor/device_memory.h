@@ -68,7 +68,7 @@ class CudaLazyMemory {
 
   std::byte* data_ = nullptr;
   size_t size_ = 0;
-  size_t granularity_ = 0;  // 0: allocated at once
+  size_t granularity_ = 0;        // 0: allocated at once
   std::vector<uint64_t> chunks_;  // handle of each granule, 0 where none is mapped
 };
 

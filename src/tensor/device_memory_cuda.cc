@@ -79,8 +79,7 @@ bool CanReserveAddresses() {
   int ordinal = 0, supported = 0;
   CheckCall(cudaGetDevice(&ordinal), "cudaGetDevice");
   CUresult status = CUDA_ERROR_UNKNOWN;
-  static const auto query =
-      DriverFunction<decltype(cuDeviceGetAttribute)>("cuDeviceGetAttribute");
+  static const auto query = DriverFunction<decltype(cuDeviceGetAttribute)>("cuDeviceGetAttribute");
   status = query(&supported, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, ordinal);
   return status == CUDA_SUCCESS && supported != 0;
 }
@@ -174,8 +173,8 @@ CudaLazyMemory::CudaLazyMemory(size_t bytes) {
     return;
   }
   const CUmemAllocationProp properties = PropertiesOfCurrent();
-  Check(Driver().granularity(&granularity_, &properties,
-                             CU_MEM_ALLOC_GRANULARITY_RECOMMENDED) == CUDA_SUCCESS,
+  Check(Driver().granularity(&granularity_, &properties, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED) ==
+            CUDA_SUCCESS,
         ErrorCode::kInternal, "the GPU does not tell its page size");
   const size_t rounded =
       std::max<size_t>(1, (bytes + granularity_ - 1) / granularity_) * granularity_;
@@ -215,8 +214,8 @@ void CudaLazyMemory::Map(size_t offset, size_t length) {
 
 size_t CudaLazyMemory::mapped_bytes() const {
   if (granularity_ == 0) return size_;
-  return granularity_ * static_cast<size_t>(std::count_if(
-                            chunks_.begin(), chunks_.end(), [](uint64_t h) { return h != 0; }));
+  return granularity_ * static_cast<size_t>(std::count_if(chunks_.begin(), chunks_.end(),
+                                                          [](uint64_t h) { return h != 0; }));
 }
 
 void CudaLazyMemory::Release() noexcept {

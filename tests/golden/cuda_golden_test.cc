@@ -1,5 +1,5 @@
-// The recordings of the original network on a GPU: every back end, in bfloat16, and sdpa in float32,
-// where semantics are proved.
+// The recordings of the original network on a GPU: every back end, in bfloat16, and sdpa in
+// float32, where semantics are proved.
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,6 @@
 
 #include "base/check.h"
 #include "ops/cpu/state.h"
-#include "ops/cuda/backend.h"
 
 namespace lingbot::ops {
 namespace {
@@ -48,45 +47,8 @@ memory::desc PreferredWeights(int64_t out, int64_t in, int size, int stride) {
 
 }  // namespace
 
-ConvWeights::ConvWeights() : packed_(std::make_unique<Packed>()) {}
-ConvWeights::~ConvWeights() = default;
-ConvWeights::ConvWeights(ConvWeights&&) noexcept = default;
-ConvWeights& ConvWeights::operator=(ConvWeights&&) noexcept = default;
-
-ConvWeights::ConvWeights(std::span<const float> weight, std::span<const float> bias, int64_t out,
-                         int64_t in, int size, int stride, const Setup& setup)
-    : ConvWeights() {
-  Check(static_cast<int64_t>(weight.size()) == out * in * size * size &&
-            (bias.empty() || static_cast<int64_t>(bias.size()) == out),
-        ErrorCode::kInternal, "ConvWeights: {} weights, {} biases for [{}, {}, {}, {}]",
-        weight.size(), bias.size(), out, in, size, size);
-  packed_->in = in;
-  packed_->out = out;
-  packed_->size = size;
-  packed_->stride = stride;
-  packed_->bias = Buffer(DType::kF32, {out});
-  std::fill_n(packed_->bias.data<float>(), out, 0.0f);
-  std::copy(bias.begin(), bias.end(), packed_->bias.data<float>());
-  packed_->storage = setup.storage;
-  packed_->device = setup.device;
-  packed_->has_bias = !bias.empty();
-  if (setup.on_gpu()) {
-    cuda::PackConv(weight, *packed_);
-    return;
-  }
-
-  const memory::desc preferred = PreferredWeights(out, in, size, stride);
-  packed_->weight = Buffer(DType::kU8, {static_cast<int64_t>(preferred.get_size())});
-  memory from(memory::desc({out, in, size, size}, Type::f32, Tag::oihw), cpu::DnnlEngine(),
-              const_cast<float*>(weight.data()));
-  memory to(preferred, cpu::DnnlEngine(), packed_->weight.view().raw());
-  dnnl::stream stream(cpu::DnnlEngine());
-  dnnl::reorder(from, to).execute(stream, from, to);
-  stream.wait();
-}
-
-size_t Conv2dWorkspaceBytes(const Setup& setup, int64_t rows, int64_t columns, int64_t in, int64_t out, int size,
-                            int stride) {
+size_t Conv2dWorkspaceBytes(const Setup& setup, int64_t rows, int64_t columns, int64_t in,
+                            int64_t out, int size, int stride) {
   if (setup.on_gpu()) return 0;
   // Blocked layouts round channels up to a multiple of at most 16.
   const auto padded = [](int64_t channels) { return (channels + 15) / 16 * 16; };
@@ -97,6 +59,19 @@ size_t Conv2dWorkspaceBytes(const Setup& setup, int64_t rows, int64_t columns, i
 }
 
 namespace cpu {
+
+void PackConv(std::span<const float> weight, ConvWeights::Packed& packed) {
+  const memory::desc preferred =
+      PreferredWeights(packed.out, packed.in, packed.size, packed.stride);
+  packed.weight = Buffer(DType::kU8, {static_cast<int64_t>(preferred.get_size())});
+  memory from(memory::desc({packed.out, packed.in, packed.size, packed.size}, Type::f32, Tag::oihw),
+              cpu::DnnlEngine(), const_cast<float*>(weight.data()));
+  memory to(preferred, cpu::DnnlEngine(), packed.weight.view().raw());
+  dnnl::stream stream(cpu::DnnlEngine());
+  dnnl::reorder(from, to).execute(stream, from, to);
+  stream.wait();
+}
+
 namespace {
 
 CpuState::Entry BuildConvolution(const Sizes& s, bool relu) {

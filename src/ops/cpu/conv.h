@@ -1,22 +1,11 @@
 #ifndef LINGBOT_OPS_CPU_CONV_H_
 #define LINGBOT_OPS_CPU_CONV_H_
 
-#include "ops/conv.h"
+#include <span>
+
+#include "ops/packed_weights.h"
 
 namespace lingbot::ops {
-
-// The kernel is in the matrix library's own order; on a GPU [out, size, size, in] in its memory.
-struct ConvWeights::Packed {
-  int64_t in = 0;
-  int64_t out = 0;
-  int size = 0;
-  int stride = 1;
-  DType storage = DType::kF32;
-  Device device = Device::kCpu;
-  bool has_bias = true;
-  Buffer weight;
-  Buffer bias;  // [out] f32
-};
 
 namespace cpu {
 
@@ -25,6 +14,9 @@ struct Plane {
   int64_t rows;
   int64_t columns;
 };
+
+// Fills packed.weight; everything else is set.
+void PackConv(std::span<const float> weight, ConvWeights::Packed& packed);
 
 void Conv2d(Context& context, Plane x, const ConvWeights::Packed& weights, ConvEpilogue epilogue,
             Plane y);

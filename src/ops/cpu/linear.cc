@@ -6,7 +6,6 @@
 #include "base/check.h"
 #include "ops/cpu/convert.h"
 #include "ops/cpu/state.h"
-#include "ops/cuda/backend.h"
 
 namespace lingbot::ops {
 namespace {
@@ -84,53 +83,6 @@ bool HasNativeBFloat16() {
   return native;
 }
 
-LinearWeights::LinearWeights() : packed_(std::make_unique<Packed>()) {}
-LinearWeights::~LinearWeights() = default;
-LinearWeights::LinearWeights(LinearWeights&&) noexcept = default;
-LinearWeights& LinearWeights::operator=(LinearWeights&&) noexcept = default;
-
-LinearWeights::LinearWeights(std::span<const float> weight, std::span<const float> bias,
-                             std::span<const float> out_scale, int64_t out, int64_t in,
-                             const Setup& setup)
-    : LinearWeights() {
-  const auto is_length = [](std::span<const float> values, int64_t length) {
-    return static_cast<int64_t>(values.size()) == length;
-  };
-  Check(is_length(weight, out * in) && (bias.empty() || is_length(bias, out)) &&
-            (out_scale.empty() || is_length(out_scale, out)),
-        ErrorCode::kInternal, "LinearWeights: {} weights, {} biases, {} scales for [{}, {}]",
-        weight.size(), bias.size(), out_scale.size(), out, in);
-  packed_->in = in;
-  packed_->out = out;
-  packed_->storage = setup.storage;
-  packed_->device = setup.device;
-  packed_->bias = Buffer(DType::kF32, {out});
-  float* folded_bias = packed_->bias.data<float>();
-  for (int64_t o = 0; o < out; ++o) {
-    folded_bias[o] = (bias.empty() ? 0.0f : bias[o]) * (out_scale.empty() ? 1.0f : out_scale[o]);
-  }
-  if (setup.on_gpu()) {
-    cuda::PackLinear(weight, out_scale, *packed_);
-    return;
-  }
-  const DType storage = setup.storage;
-  if (out_scale.empty()) {
-    packed_->weight = ToStorage(weight, storage);
-  } else {
-    const Buffer scaled(DType::kF32, {out, in});
-    float* target = scaled.data<float>();
-    for (int64_t o = 0; o < out; ++o) {
-      for (int64_t i = 0; i < in; ++i) target[o * in + i] = weight[o * in + i] * out_scale[o];
-    }
-    packed_->weight = ToStorage({target, static_cast<size_t>(out * in)}, storage);
-  }
-  if (!Widens(storage)) Reorder(*packed_);
-}
-
-int64_t LinearWeights::in() const { return packed_->in; }
-int64_t LinearWeights::out() const { return packed_->out; }
-size_t LinearWeights::bytes() const { return packed_->weight.bytes() + packed_->bias.bytes(); }
-
 size_t LinearWorkspaceBytes(const Setup& setup, int64_t rows, int64_t in, int64_t out) {
   if (setup.on_gpu() || setup.storage == DType::kF32) return 0;
   if (Widens(setup.storage)) return Arena::BytesFor(DType::kF32, PanelColumns(in, out) * in);
@@ -138,6 +90,24 @@ size_t LinearWorkspaceBytes(const Setup& setup, int64_t rows, int64_t in, int64_
 }
 
 namespace cpu {
+
+void PackLinear(std::span<const float> weight, std::span<const float> out_scale,
+                LinearWeights::Packed& packed) {
+  const DType storage = packed.storage;
+  if (out_scale.empty()) {
+    packed.weight = ToStorage(weight, storage);
+  } else {
+    const Buffer scaled(DType::kF32, {packed.out, packed.in});
+    float* target = scaled.data<float>();
+    const int64_t out = packed.out, in = packed.in;
+    for (int64_t o = 0; o < out; ++o) {
+      for (int64_t i = 0; i < in; ++i) target[o * in + i] = weight[o * in + i] * out_scale[o];
+    }
+    packed.weight = ToStorage({target, static_cast<size_t>(packed.out * packed.in)}, storage);
+  }
+  if (!Widens(storage)) Reorder(packed);
+}
+
 namespace {
 
 // One product of `rows` by the weights described by `weights`, `columns` wide.

@@ -1,22 +1,11 @@
 #ifndef LINGBOT_OPS_CPU_LINEAR_H_
 #define LINGBOT_OPS_CPU_LINEAR_H_
 
-#include "ops/linear.h"
+#include <span>
+
+#include "ops/packed_weights.h"
 
 namespace lingbot::ops {
-
-// Row-major [out, in], or an opaque layout that the CPU's matrix library chose for it. On a GPU
-// weight and bias are in its memory.
-struct LinearWeights::Packed {
-  int64_t in = 0;
-  int64_t out = 0;
-  DType storage = DType::kF32;
-  Device device = Device::kCpu;
-  bool opaque = false;  // `weight` is in the library's own order, held as bytes
-  Buffer weight;
-  Buffer bias;         // [out] f32
-  Buffer narrow_bias;  // the same as `storage`, where a GPU's library wants it so
-};
 
 namespace cpu {
 
@@ -25,6 +14,10 @@ struct Rows {
   int64_t count;
   int64_t stride;  // elements from row to row
 };
+
+// Fills packed.weight; everything else is set.
+void PackLinear(std::span<const float> weight, std::span<const float> out_scale,
+                LinearWeights::Packed& packed);
 
 // Pointers are valid and shapes agree: ops::Linear has checked.
 void Linear(Context& context, Rows x, const LinearWeights::Packed& weights, LinearEpilogue epilogue,

@@ -13,7 +13,8 @@ namespace {
 
 constexpr float kLog2E = 1.44269504088896340736f;
 
-// ---- merging the parts of split work items --------------------------------------------------------
+// ---- merging the parts of split work items
+// --------------------------------------------------------
 
 constexpr int kMergeThreads = 256;
 
@@ -95,7 +96,8 @@ void LaunchMerge(const Params& params, const DensePlan& plan, cudaStream_t strea
   CheckLaunch("dense attention merge");
 }
 
-// ---- tensor maps ----------------------------------------------------------------------------------
+// ---- tensor maps
+// ----------------------------------------------------------------------------------
 
 using EncodeFunction = decltype(&cuTensorMapEncodeTiled);
 
@@ -103,8 +105,8 @@ using EncodeFunction = decltype(&cuTensorMapEncodeTiled);
 EncodeFunction FindEncode() {
   void* function = nullptr;
   cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
-  const cudaError_t status = cudaGetDriverEntryPointByVersion(
-      "cuTensorMapEncodeTiled", &function, 12000, cudaEnableDefault, &result);
+  const cudaError_t status = cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function,
+                                                              12000, cudaEnableDefault, &result);
   if (status != cudaSuccess || result != cudaDriverEntryPointSuccess) {
     cudaGetLastError();
     return nullptr;
@@ -217,13 +219,14 @@ DensePlan PlanDense(const DenseShape& shape, int multiprocessors) {
         "launch",
         shape.batches, shape.q_tokens, shape.heads, shape.kv_capacity);
 
-  // Whole work items keep `busy` of the multiprocessors busy. Splitting keeps all of them, but costs
-  // a second launch and the parts' way through memory: about as long as 12 tiles take.
+  // Whole work items keep `busy` of the multiprocessors busy. Splitting keeps all of them, but
+  // costs a second launch and the parts' way through memory: about as long as 12 tiles take.
   constexpr int64_t kSplitTiles = 12;
   const int64_t rounds = (works + multiprocessors - 1) / multiprocessors;
   const int64_t share = (works * kv_tiles + multiprocessors - 1) / multiprocessors;
   plan.split = rounds * kv_tiles > share + kSplitTiles;
-  plan.ctas = static_cast<int>(plan.split ? multiprocessors : std::min<int64_t>(works, multiprocessors));
+  plan.ctas =
+      static_cast<int>(plan.split ? multiprocessors : std::min<int64_t>(works, multiprocessors));
   if (plan.split) {
     plan.workspace_bytes =
         size_t{2} * plan.ctas * dense::PartFloats(shape.head_dim) * sizeof(float);
@@ -233,8 +236,7 @@ DensePlan PlanDense(const DenseShape& shape, int multiprocessors) {
 
 void EncodeDenseExtents(const DensePlan& plan, int64_t row_stride, int64_t batch_stride,
                         const DenseRows& first, const DenseRows& second, DenseExtents* out) {
-  Check(first.rows >= 1 && second.rows >= 0 &&
-            first.rows + second.rows <= plan.shape.kv_capacity,
+  Check(first.rows >= 1 && second.rows >= 0 && first.rows + second.rows <= plan.shape.kv_capacity,
         ErrorCode::kInvalidArgument,
         "dense attention: extents of {} and {} rows; the first needs at least 1, both together at "
         "most the plan's {}",

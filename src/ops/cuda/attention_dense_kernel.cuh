@@ -51,19 +51,19 @@ struct Config {
 };
 
 struct Params {
-  DenseExtents extents;                 // used where device_extents is null
-  const DenseExtents* device_extents;   // in device memory
+  DenseExtents extents;                // used where device_extents is null
+  const DenseExtents* device_extents;  // in device memory
   const __nv_bfloat16* q;
-  __nv_bfloat16* out;                   // [batches, q_tokens, heads, head_dim]
-  float* parts;                         // [CTAs, 2, PartFloats]; only where `split`
+  __nv_bfloat16* out;  // [batches, q_tokens, heads, head_dim]
+  float* parts;        // [CTAs, 2, PartFloats]; only where `split`
   int64_t q_token_stride;
   int64_t q_batch_stride;
   int q_tokens;
   int heads;
   int q_tiles;
-  int works;                            // batches * heads * q_tiles
-  float scale_log2;                     // softmax scale * log2(e)
-  float zero;                           // 0; see ExpBlock
+  int works;         // batches * heads * q_tiles
+  float scale_log2;  // softmax scale * log2(e)
+  float zero;        // 0; see ExpBlock
   bool split;
 };
 
@@ -89,7 +89,9 @@ struct Tiles {
     last_rows[1] = rows[1] - (count - first - 1) * kv_tile;
   }
   __device__ int Extent(int tile) const { return tile < first ? 0 : 1; }
-  __device__ int Row(int tile) const { return (tile < first ? tile : tile - first) * rows_per_tile; }
+  __device__ int Row(int tile) const {
+    return (tile < first ? tile : tile - first) * rows_per_tile;
+  }
   __device__ bool IsLast(int tile) const { return tile == first - 1 || tile == count - 1; }
   __device__ int LastRows(int tile) const { return tile < first ? last_rows[0] : last_rows[1]; }
 };
@@ -286,8 +288,8 @@ __device__ __forceinline__ float RowSum(float x) {
 // One warpgroup's 64 query rows; a thread holds rows `row` and `row + 8` of them.
 template <class C>
 class Warpgroup {
-  static constexpr int kBlocks = C::kKvTile / 16;      // k-blocks of P V
-  static constexpr int kHeadBlocks = C::kHeadDim / 16; // k-blocks of Q K
+  static constexpr int kBlocks = C::kKvTile / 16;       // k-blocks of P V
+  static constexpr int kHeadBlocks = C::kHeadDim / 16;  // k-blocks of Q K
   using Scores = float[C::kKvTile / 2];
   using Probabilities = uint32_t[kBlocks][4];
 
@@ -304,7 +306,8 @@ class Warpgroup {
     const WorkItem item(params_, segment.work);
     LoadQ(item);
 #pragma unroll
-    for (int i = 0; i < C::kOutColumns / 2; ++i) asm volatile("mov.f32 %0, 0f00000000;" : "=f"(out_[i]));
+    for (int i = 0; i < C::kOutColumns / 2; ++i)
+      asm volatile("mov.f32 %0, 0f00000000;" : "=f"(out_[i]));
     for (int r = 0; r < 2; ++r) {
       sum_[r] = old_sum_[r] = 0.0f;
       max_[r] = C::kRunningMax ? kLowest : 0.0f;
@@ -652,8 +655,8 @@ class Warpgroup {
   __device__ __forceinline__ void StorePart(const Segment& segment, const float (&sum)[2]) {
     const int share_begin = ShareBegin(params_.works * tiles_.count, gridDim.x, blockIdx.x);
     const int slot = segment.work * tiles_.count + segment.begin == share_begin ? 0 : 1;
-    float* part = params_.parts +
-                  static_cast<int64_t>(2 * blockIdx.x + slot) * PartFloats(C::kHeadDim);
+    float* part =
+        params_.parts + static_cast<int64_t>(2 * blockIdx.x + slot) * PartFloats(C::kHeadDim);
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       const int row = row_ + 8 * r;

@@ -8,9 +8,9 @@ namespace lingbot::ops::cuda::dense {
 
 template <class C>
 void Launch(const Params& params, int ctas, cudaStream_t stream) {
-  CheckCuda(cudaFuncSetAttribute(Kernel<C>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 C::kSharedBytes),
-            "cudaFuncSetAttribute of the dense attention kernel");
+  CheckCuda(
+      cudaFuncSetAttribute(Kernel<C>, cudaFuncAttributeMaxDynamicSharedMemorySize, C::kSharedBytes),
+      "cudaFuncSetAttribute of the dense attention kernel");
   Kernel<C><<<ctas, kThreads, C::kSharedBytes, stream>>>(params);
   CheckLaunch("dense attention");
 }

@@ -28,8 +28,7 @@ PagedStep StepOf(const ops::PagedStep& step) {
 
 PagedCall CallOf(const TensorView& q, const PagedKvView& kv, const int32_t* pages,
                  const TensorView& out) {
-  return {q.raw(), q.stride(0), out.raw(),
-          {kv.k, kv.v, kv.page_stride, kv.token_stride, pages}};
+  return {q.raw(), q.stride(0), out.raw(), {kv.k, kv.v, kv.page_stride, kv.token_stride, pages}};
 }
 
 DensePlan PlanFor(const DenseShape& shape) {
@@ -50,9 +49,7 @@ float InLog2(float bound) { return bound * std::numbers::log2e_v<float>; }
 }  // namespace
 
 AttentionState::AttentionState(cudaStream_t stream, void* workspace, size_t workspace_bytes)
-    : stream_(stream),
-      library_workspace_(workspace),
-      library_workspace_bytes_(workspace_bytes) {}
+    : stream_(stream), library_workspace_(workspace), library_workspace_bytes_(workspace_bytes) {}
 
 AttentionState::~AttentionState() {
   if (blas_ != nullptr) cublasDestroy(blas_);
@@ -125,8 +122,8 @@ const DensePlan& AttentionState::DensePlanFor(const DenseShape& shape) {
 void* AttentionState::DenseWorkspace(const DensePlan& plan) {
   if (plan.workspace_bytes > dense_workspace_.bytes()) {
     CheckCuda(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
-    dense_workspace_ = Buffer(DType::kU8, {static_cast<int64_t>(plan.workspace_bytes)},
-                              MemoryKind::kCuda);
+    dense_workspace_ =
+        Buffer(DType::kU8, {static_cast<int64_t>(plan.workspace_bytes)}, MemoryKind::kCuda);
   }
   return dense_workspace_.view().raw();
 }
@@ -135,9 +132,9 @@ void AttentionState::EncodeExtents(const ops::PagedStep& step) {
   Check(step.extent_count >= 1, ErrorCode::kInternal,
         "the visible tokens of the cache are more than two contiguous extents; use another "
         "attention back end");
-  const DensePlan& plan = DensePlanFor({1, static_cast<int>(step.queries),
-                                        static_cast<int>(step.heads),
-                                        static_cast<int>(step.head_dim), kv_capacity_});
+  const DensePlan& plan =
+      DensePlanFor({1, static_cast<int>(step.queries), static_cast<int>(step.heads),
+                    static_cast<int>(step.head_dim), kv_capacity_});
   const int64_t row = step.view.token_stride;
   const size_t element = SizeOf(step.view.dtype);
   for (int block = 0; block < step.blocks; ++block) {
@@ -155,9 +152,8 @@ void AttentionState::EncodeExtents(const ops::PagedStep& step) {
 
 void AttentionState::DensePaged(const TensorView& q, const PagedKvView& kv, float score_bound,
                                 const TensorView& out) {
-  const DensePlan& plan =
-      DensePlanFor({1, static_cast<int>(q.dim(0)), static_cast<int>(q.dim(1)),
-                    static_cast<int>(q.dim(2)), kv_capacity_});
+  const DensePlan& plan = DensePlanFor({1, static_cast<int>(q.dim(0)), static_cast<int>(q.dim(1)),
+                                        static_cast<int>(q.dim(2)), kv_capacity_});
   DenseInput input;
   input.q = q.raw();
   input.q_token_stride = q.stride(0);
@@ -203,8 +199,7 @@ void AttentionState::Paged(Context& context, AttentionBackend backend, const Ten
   const SdpaType type{q.dtype(), static_cast<int>(q.dim(1)), static_cast<int>(q.dim(2))};
   const Arena::Scope scope(context.arena());
   const size_t bytes = SdpaPagedWorkspace(type, static_cast<int>(q.dim(0)), kv.tokens());
-  const TensorView workspace =
-      context.arena().Allocate(DType::kU8, {static_cast<int64_t>(bytes)});
+  const TensorView workspace = context.arena().Allocate(DType::kU8, {static_cast<int64_t>(bytes)});
   SdpaPaged(Blas(), type, StepOf(step_), call, workspace.raw(), bytes, stream_);
 }
 
@@ -235,8 +230,7 @@ void AttentionState::Frames(Context& context, AttentionBackend backend, int64_t 
   const SdpaType type{q.dtype(), shape.heads, shape.head_dim};
   const Arena::Scope scope(context.arena());
   const size_t bytes = SdpaFramesWorkspace(type, shape.tokens);
-  const TensorView workspace =
-      context.arena().Allocate(DType::kU8, {static_cast<int64_t>(bytes)});
+  const TensorView workspace = context.arena().Allocate(DType::kU8, {static_cast<int64_t>(bytes)});
   SdpaFrames(Blas(), type, shape.frames, shape.tokens, call, workspace.raw(), bytes, stream_);
 }
 
@@ -254,8 +248,8 @@ void AttentionState::Entries(Context&, const TensorView& q, const EntryKv& kv,
       workspace = Buffer(DType::kU8, {bytes}, MemoryKind::kCuda);
       ClearEntryWorkspace(shape, workspace.view().raw(), stream_);
     }
-    const EntryCall call{q[begin].data<float>(), q.stride(0),  kv.k.data<float>(),
-                         kv.v.data<float>(),     kv.entries,   out[begin].data<float>()};
+    const EntryCall call{q[begin].data<float>(), q.stride(0), kv.k.data<float>(),
+                         kv.v.data<float>(),     kv.entries,  out[begin].data<float>()};
     EntryAttention(shape, call, workspace.view().raw(), stream_);
   }
 }

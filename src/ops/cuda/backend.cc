@@ -66,18 +66,17 @@ void PackLinear(std::span<const float> weight, std::span<const float> out_scale,
                 LinearWeights::Packed& packed) {
   packed.weight = PackRowsOfWeights(weight, out_scale, packed.out, packed.in, packed.storage);
   if (packed.storage != DType::kF32) {
-    packed.narrow_bias = PackRowsOfWeights({packed.bias.data<float>(),
-                                            static_cast<size_t>(packed.out)},
-                                           {}, packed.out, 1, packed.storage);
+    packed.narrow_bias =
+        PackRowsOfWeights({packed.bias.data<float>(), static_cast<size_t>(packed.out)}, {},
+                          packed.out, 1, packed.storage);
   }
   packed.bias = packed.bias.CopyTo(Device::kCuda);
 }
 
 void PackConv(std::span<const float> weight, ConvWeights::Packed& packed) {
-  const std::vector<float> ordered =
-      ChannelsLastKernel(weight, packed.out, packed.in, packed.size);
-  packed.weight = PackRowsOfWeights(ordered, {}, packed.out,
-                                    packed.in * packed.size * packed.size, packed.storage);
+  const std::vector<float> ordered = ChannelsLastKernel(weight, packed.out, packed.in, packed.size);
+  packed.weight = PackRowsOfWeights(ordered, {}, packed.out, packed.in * packed.size * packed.size,
+                                    packed.storage);
   packed.bias = packed.bias.CopyTo(Device::kCuda);
 }
 
@@ -121,8 +120,7 @@ void Conv2d(Context& context, const TensorView& x, const ConvWeights::Packed& we
   shape.bias = weights.has_bias;
   shape.epilogue = EpilogueOf(epilogue);
   context.cuda().convolutions().Run(
-      shape,
-      {x.raw(), weights.weight.view().raw(), weights.bias.data<float>(), y.raw()},
+      shape, {x.raw(), weights.weight.view().raw(), weights.bias.data<float>(), y.raw()},
       StreamOf(context));
 }
 
@@ -142,16 +140,17 @@ void NormRotate(Context& context, const Qkv& qkv, const HeadNorm& q_norm, const 
   const int64_t channels = qkv.q.dim(1) * qkv.q.dim(2);
   const auto* q = static_cast<const std::byte*>(qkv.q.raw());
   const auto part = static_cast<std::ptrdiff_t>(channels * SizeOf(qkv.q.dtype()));
-  Check(qkv.q.stride(0) == 3 * channels && qkv.k.raw() == q + part &&
-            qkv.v.raw() == q + 2 * part && q_norm.eps == k_norm.eps,
-        ErrorCode::kInternal, "NormRotate on a GPU takes the parts of one product [rows, 3, {}, {}]",
-        qkv.q.dim(1), qkv.q.dim(2));
+  Check(qkv.q.stride(0) == 3 * channels && qkv.k.raw() == q + part && qkv.v.raw() == q + 2 * part &&
+            q_norm.eps == k_norm.eps,
+        ErrorCode::kInternal,
+        "NormRotate on a GPU takes the parts of one product [rows, 3, {}, {}]", qkv.q.dim(1),
+        qkv.q.dim(2));
   const QkvRows rows{qkv.q.raw(), qkv.q.dtype(), qkv.q.dim(0), qkv.q.dim(1), qkv.q.dim(2)};
   const HeadNorms norms{q_norm.gamma.data<float>(), q_norm.beta.data<float>(),
                         k_norm.gamma.data<float>(), k_norm.beta.data<float>(), q_norm.eps};
-  const RotaryRows angles{table.pairing == RotaryPairing::kAdjacent ? Pairing::kAdjacent
-                                                                    : Pairing::kHalvesOfHalf,
-                          table.cos.data<float>(), table.sin.data<float>(), table.cos.dim(0)};
+  const RotaryRows angles{
+      table.pairing == RotaryPairing::kAdjacent ? Pairing::kAdjacent : Pairing::kHalvesOfHalf,
+      table.cos.data<float>(), table.sin.data<float>(), table.cos.dim(0)};
   if (destination == nullptr) return NormRotate(rows, norms, angles, StreamOf(context));
   NormRotateToCache(rows, norms, angles,
                     {destination->k, destination->v, destination->dtype, destination->offsets},
@@ -250,9 +249,8 @@ void MoveRows(Context& context, std::span<std::byte* const> planes, size_t row_b
     Arena& arena = context.arena();
     const size_t room = arena.capacity() - arena.used();
     const size_t per_row = row_bytes + 2 * sizeof(int64_t);
-    const auto piece =
-        std::max<int64_t>(1, static_cast<int64_t>((room - std::min(room, 4 * kGpuAlignment)) /
-                                                  per_row));
+    const auto piece = std::max<int64_t>(
+        1, static_cast<int64_t>((room - std::min(room, 4 * kGpuAlignment)) / per_row));
     for (int64_t begin = 0; begin < static_cast<int64_t>(from.size()); begin += piece) {
       const int64_t count = std::min<int64_t>(piece, static_cast<int64_t>(from.size()) - begin);
       const Arena::Scope scope(arena);

@@ -8,8 +8,7 @@
 
 #include "ops/attention.h"
 #include "ops/context.h"
-#include "ops/cpu/conv.h"
-#include "ops/cpu/linear.h"
+#include "ops/packed_weights.h"
 #include "ops/rotary.h"
 
 // The operators on a GPU, as the front files call them: shapes have been checked there, tensors are
@@ -74,7 +73,8 @@ AttentionBackend LastAttentionBackend(Context& context);
 size_t AttentionWorkspaceBytes(const Setup& setup, int64_t tokens, int64_t kv_tokens, int64_t heads,
                                int64_t head_dim);
 size_t PagedAttentionInputBytes(const Setup& setup, const ops::PagedLimits& limits);
-void ReservePagedAttention(Context& context, AttentionBackend backend, const ops::PagedLimits& limits);
+void ReservePagedAttention(Context& context, AttentionBackend backend,
+                           const ops::PagedLimits& limits);
 uint64_t PlanPagedAttention(Context& context, AttentionBackend backend, const ops::PagedStep& step);
 void PagedAttention(Context& context, AttentionBackend backend, const TensorView& q,
                     const PagedKvView& kv, float score_bound, const TensorView& out);

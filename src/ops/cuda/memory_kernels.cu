@@ -57,8 +57,9 @@ void ScaleRows(const float* source, const float* scale, int64_t rows, int64_t co
   CheckLaunch("ScaleRows");
 }
 
-void StoreRowsBehind(const float* k, const float* v, int64_t row_stride, int64_t rows, int64_t width,
-                     const int32_t* first, float* k_target, float* v_target, cudaStream_t stream) {
+void StoreRowsBehind(const float* k, const float* v, int64_t row_stride, int64_t rows,
+                     int64_t width, const int32_t* first, float* k_target, float* v_target,
+                     cudaStream_t stream) {
   StoreRowsBehindKernel<<<static_cast<unsigned>(rows), kThreads, 0, stream>>>(
       k, v, row_stride, width, first, k_target, v_target);
   CheckLaunch("StoreRowsBehind");
