@@ -1,20 +1,40 @@
 #ifndef LINGBOT_OPS_CUDA_ATTENTION_DENSE_INTERNAL_H_
 #define LINGBOT_OPS_CUDA_ATTENTION_DENSE_INTERNAL_H_
 
+#include <string>
+
 #include "ops/cuda/attention_dense_launch.cuh"
 
 // The instances of the kernel that the back end uses, and the steps of RunDense that the checking
 // program shares.
 namespace lingbot::ops::cuda::dense {
 
+// A kernel as the checking program lists it.
+struct DenseVariant {
+  std::string name;
+  int head_dim;
+  int kv_tile;
+  Exponent exponent;
+  LaunchFunction launch;
+};
+
 // Rows of a K/V tile; the maps of DenseExtents carry it.
 inline constexpr int kKvTile64 = 96;
 inline constexpr int kKvTile128 = 64;
 
-void LaunchNoMax64(const Params& params, int ctas, cudaStream_t stream);
 void LaunchRunningMax64(const Params& params, int ctas, cudaStream_t stream);
-void LaunchNoMax128(const Params& params, int ctas, cudaStream_t stream);
+void LaunchScaled64(const Params& params, int ctas, cudaStream_t stream);
+void LaunchUnit64(const Params& params, int ctas, cudaStream_t stream);
 void LaunchRunningMax128(const Params& params, int ctas, cudaStream_t stream);
+void LaunchScaled128(const Params& params, int ctas, cudaStream_t stream);
+void LaunchUnit128(const Params& params, int ctas, cudaStream_t stream);
+
+inline constexpr int kMaxSplits = 16;
+
+Exponent ChooseExponent(const DensePlan& plan, const DenseInput& input);
+LaunchFunction FindLaunch(int head_dim, Exponent exponent);
+int ChooseSplits(int64_t works, int64_t kv_tiles, int multiprocessors);
+void SetSplits(int splits, int multiprocessors, DensePlan* plan);
 
 // Whether this build carries the kernels' sm_90a code for the current device.
 bool HasHopperCode();

@@ -20,34 +20,42 @@ inline constexpr int kThreads = 128 * (1 + kWarpgroups);
 
 // The order in which a step of the loop issues its work.
 //   kLagged: P V of the last tile, Q K of the next, then the exponentials of this one.
-//   kWoven: Q K of the next tile first, then each 16 columns' exponentials followed by their P V.
-//   kWovenBoth: the k-blocks of Q K also lie between the groups of exponentials.
-enum class Order { kLagged, kWoven, kWovenBoth };
+//   kWoven: Q K of the next tile, then each 16 columns' exponentials followed by their P V.
+//   kWovenLagged: the k-blocks of P V of the last tile and Q K of the next between the exponentials
+//     of this one.
+enum class Order { kLagged, kWoven, kWovenLagged };
 
-template <int kHeadDim_, int kKvTile_, bool kRunningMax_, Order kOrder_ = Order::kWoven,
-          bool kChain_ = true, bool kSumByMma_ = false, int kDelay_ = 1, bool kUnitScale_ = false,
-          int kGroup_ = 1>
+// How the exponentials' arguments are made of the scores.
+//   kRunningMax: scaled, the row's maximum so far subtracted. Right for any scores.
+//   kScaled: scaled. Right where the scores are bounded.
+//   kUnit: the scores themselves. Queries carry the scale already.
+enum class Exponent { kRunningMax, kScaled, kUnit };
+
+template <int kHeadDim_, int kKvTile_, Exponent kExponent_, Order kOrder_, bool kSumByMma_ = false,
+          int kGroup_ = 1, int kPolyShare_ = 0, bool kChain_ = kExponent_ != Exponent::kUnit>
 struct Config {
   static constexpr int kHeadDim = kHeadDim_;
   static constexpr int kKvTile = kKvTile_;
-  static constexpr bool kRunningMax = kRunningMax_;
+  static constexpr Exponent kExponent = kExponent_;
+  static constexpr bool kRunningMax = kExponent_ == Exponent::kRunningMax;
   static constexpr Order kOrder = kOrder_;
-  static constexpr bool kChain = kChain_;
   static constexpr bool kSumByMma = kSumByMma_;
-  static constexpr int kDelay = kDelay_;
-  static constexpr bool kUnitScale = kUnitScale_;
   static constexpr int kGroup = kGroup_;
+  static constexpr int kPolyShare = kPolyShare_;
+  static constexpr bool kChain = kChain_;
 
   static constexpr int kOutColumns = kHeadDim + (kSumByMma ? 8 : 0);
   static constexpr int kTileBytes = kKvTile * kHeadDim * 2;
-  // 12 KB a tile at head_dim 64: six stages of K and V are 144 KB of the 227 KB.
-  static constexpr int kStages = kHeadDim == 64 ? 6 : 5;
   static constexpr int kOnesBytes = kSumByMma ? 2048 : 0;
+  // As many as fit beside 4 KB of barriers, ones and alignment: at least 4, more than 6 gain nothing.
+  static constexpr int kFit = (227 * 1024 - 4096) / (2 * kTileBytes);
+  static constexpr int kStages = kFit < 6 ? kFit : 6;
   static constexpr int kBarrierBytes = 4 * kStages * 8;
   // 1024 more to align the tiles.
   static constexpr int kSharedBytes = 2 * kStages * kTileBytes + kOnesBytes + kBarrierBytes + 1024;
-  static_assert(kTileBytes % 1024 == 0 && kKvTile % 16 == 0 && kKvTile <= 256);
-  static_assert(kSharedBytes <= 227 * 1024);
+  static_assert(kTileBytes % 1024 == 0 && kKvTile % 16 == 0 && kKvTile <= 256 && kStages >= 4);
+  static_assert(kOrder != Order::kWovenLagged || !kRunningMax,
+                "the last tile's probabilities would miss this tile's rescaling");
 };
 
 struct Params {
@@ -55,7 +63,7 @@ struct Params {
   const DenseExtents* device_extents;   // in device memory
   const __nv_bfloat16* q;
   __nv_bfloat16* out;                   // [batches, q_tokens, heads, head_dim]
-  float* parts;                         // [CTAs, 2, PartFloats]; only where `split`
+  float* parts;                         // [works, splits, PartFloats]; only where splits > 1
   int64_t q_token_stride;
   int64_t q_batch_stride;
   int q_tokens;
@@ -64,16 +72,11 @@ struct Params {
   int works;                            // batches * heads * q_tiles
   float scale_log2;                     // softmax scale * log2(e)
   float zero;                           // 0; see ExpBlock
-  bool split;
+  int splits;                           // shares of the K/V tiles of a work item
 };
 
 // A part: output sums [kQTile, head_dim], row sums [kQTile], row maxima in log2 units [kQTile].
 __host__ __device__ constexpr int PartFloats(int head_dim) { return kQTile * (head_dim + 2); }
-
-// First tile of the share of CTA `cta` when `total` tiles are dealt to `ctas`.
-__host__ __device__ inline int ShareBegin(int total, int ctas, int cta) {
-  return static_cast<int>(static_cast<int64_t>(total) * cta / ctas);
-}
 
 // The K/V tiles of the visible extents: tiles [0, first) lie in extent 0, the rest in extent 1.
 struct Tiles {
@@ -94,50 +97,31 @@ struct Tiles {
   __device__ int LastRows(int tile) const { return tile < first ? last_rows[0] : last_rows[1]; }
 };
 
-// What one CTA does, one segment after another: tiles [begin, end) of a work item (one head's tile
-// of queries). Unsplit: whole work items, gridDim.x apart. Split: the tiles of all work items laid
-// end to end, an equal share to each CTA, so that a share begins and ends anywhere.
+// Tiles [begin, end) of a work item (one head's tile of queries): one share of `splits`.
 struct Segment {
   int work;
+  int share;
   int begin;
   int end;
+
+  __host__ __device__ Segment(int work_, int share_, int splits, int tiles)
+      : work(work_), share(share_), begin(tiles * share_ / splits),
+        end(tiles * (share_ + 1) / splits) {}
+  __host__ __device__ bool IsEmpty() const { return begin == end; }
 };
 
-class Segments {
- public:
-  __device__ Segments(const Params& params, int tiles)
-      : tiles_(tiles), split_(params.split), step_(gridDim.x) {
-    if (split_) {
-      const int total = params.works * tiles;
-      position_ = ShareBegin(total, gridDim.x, blockIdx.x);
-      end_ = ShareBegin(total, gridDim.x, blockIdx.x + 1);
-    } else {
-      position_ = blockIdx.x;
-      end_ = params.works;
-    }
+// Calls `run` for the segments of this CTA. First all work items' first shares, then the second: the
+// CTAs at work together read the same K and V about the same time, so that memory is read once.
+template <class Function>
+__device__ __forceinline__ void ForEachSegment(const Params& params, int tiles, Function run) {
+  const int units = params.works * params.splits;
+#pragma unroll 1
+  for (int unit = blockIdx.x; unit < units; unit += gridDim.x) {
+    const int share = unit / params.works;
+    const Segment segment(unit - share * params.works, share, params.splits, tiles);
+    if (!segment.IsEmpty()) run(segment);
   }
-
-  __device__ bool Next(Segment& segment) {
-    if (position_ >= end_) return false;
-    if (!split_) {
-      segment = {position_, 0, tiles_};
-      position_ += step_;
-      return true;
-    }
-    segment.work = position_ / tiles_;
-    segment.begin = position_ - segment.work * tiles_;
-    segment.end = min(tiles_, segment.begin + end_ - position_);
-    position_ += segment.end - segment.begin;
-    return true;
-  }
-
- private:
-  int position_;
-  int end_;
-  int tiles_;
-  bool split_;
-  int step_;
-};
+}
 
 struct WorkItem {
   int batch;
@@ -239,9 +223,7 @@ __device__ __forceinline__ void Produce(const Params& params, const DenseExtents
   const Tiles tiles(extents.rows, C::kKvTile);
   Ring<C::kStages> k_ring, v_ring;
   k_ring.parity = v_ring.parity = 1;  // the first round finds every stage free
-  Segments segments(params, tiles.count);
-  Segment segment;
-  while (segments.Next(segment)) {
+  ForEachSegment(params, tiles.count, [&](const Segment& segment) {
     const WorkItem item(params, segment.work);
     auto load_k = [&](int tile) {
       hopper::BarrierWait(shared.KFree(k_ring.stage), k_ring.parity);
@@ -258,7 +240,7 @@ __device__ __forceinline__ void Produce(const Params& params, const DenseExtents
                   item.head, tiles.Row(tile), item.batch, shared.VFull(v_ring.stage));
       v_ring.Advance();
     }
-  }
+  });
 }
 
 // ---- consumers ----------------------------------------------------------------------------------
@@ -267,6 +249,18 @@ __device__ __forceinline__ float Exp2(float x) {
   float y;
   asm volatile("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
+}
+// 2^x, relative error 1e-4, on the multiply-add units; from 2^-126 up. Adding 1.5 * 2^23 rounds x to an
+// integer, which then sits in the low bits; a cubic (minimax on [-0.5, 0.5]) makes the rest.
+__device__ __forceinline__ float Exp2OnFma(float x) {
+  constexpr float kRound = 12582912.0f;
+  x = fmaxf(x, -126.0f);
+  const float shifted = __fadd_rn(x, kRound);
+  const float rest = __fsub_rn(x, __fsub_rn(shifted, kRound));
+  float p = __fmaf_rn(0.05550410866f, rest, 0.2422122f);
+  p = __fmaf_rn(p, rest, 0.69325697f);
+  p = __fmaf_rn(p, rest, 0.99992454f);
+  return __int_as_float(__float_as_int(p) + (__float_as_int(shifted) << 23));
 }
 __device__ __forceinline__ uint32_t PackBf16(float low, float high) {
   uint32_t packed;
@@ -303,16 +297,22 @@ class Warpgroup {
   __device__ __forceinline__ void Run(const Segment& segment) {
     const WorkItem item(params_, segment.work);
     LoadQ(item);
+    // Opaque zeros: ptxas would move plain ones below the first wgmma and then, seeing accumulators
+    // written while wgmmas are in flight, serialise them all.
 #pragma unroll
-    for (int i = 0; i < C::kOutColumns / 2; ++i) asm volatile("mov.f32 %0, 0f00000000;" : "=f"(out_[i]));
+    for (int i = 0; i < C::kOutColumns / 2; ++i) {
+      asm volatile("mov.f32 %0, 0f00000000;" : "=f"(out_[i]));
+    }
     for (int r = 0; r < 2; ++r) {
       sum_[r] = old_sum_[r] = 0.0f;
       max_[r] = C::kRunningMax ? kLowest : 0.0f;
     }
     if constexpr (C::kOrder == Order::kLagged) {
       LoopLagged(segment);
-    } else {
+    } else if constexpr (C::kOrder == Order::kWoven) {
       LoopWoven(segment);
+    } else {
+      LoopWovenLagged(segment);
     }
     Store(item, segment);
   }
@@ -429,6 +429,7 @@ class Warpgroup {
   // the caller knows) times the sums of two blocks ago makes a block's arguments wait for them.
   template <int kBlock>
   __device__ __forceinline__ void ExpBlock(const Scores& scores, Probabilities& p) {
+    constexpr int kPolyStep = C::kPolyShare > 0 ? C::kPolyShare : 1;
     float subtract[2] = {max_[0], max_[1]};
     if constexpr (C::kChain) {
 #pragma unroll
@@ -443,8 +444,11 @@ class Warpgroup {
       float e[2];
 #pragma unroll
       for (int c = 0; c < 2; ++c) {
-        const float score = scores[8 * kBlock + 2 * pair + c];
-        if constexpr (C::kUnitScale) {
+        const int index = 8 * kBlock + 2 * pair + c;
+        const float score = scores[index];
+        if (C::kPolyShare > 0 && index % kPolyStep == kPolyStep - 1) {
+          e[c] = Exp2OnFma(C::kExponent == Exponent::kUnit ? score : score * params_.scale_log2);
+        } else if constexpr (C::kExponent == Exponent::kUnit) {
           e[c] = Exp2(score);
         } else if constexpr (C::kRunningMax || C::kChain) {
           e[c] = Exp2(fmaf(score, params_.scale_log2, -subtract[r]));
@@ -528,52 +532,49 @@ class Warpgroup {
     FreeV();
   }
 
-  // ---- the loop, kWoven and kWovenBoth ----
+  // ---- the loop, kWoven ----
 
   // How many steps P V may still run when its V is given back: the running maximum's rescaling
   // needs the whole output, otherwise it runs on under the next tile's exponentials.
   static constexpr int kLag = C::kRunningMax ? 1 : 2;
 
-  static constexpr int kGroupsAfterK = 1;
-
-  template <int kFirst, int kLast>
+  template <int kFirst, int kEnd>
   __device__ __forceinline__ void MultiplySomeV(const Probabilities& p) {
-    MultiplyV<kFirst>(p);
-    if constexpr (kFirst < kLast) MultiplySomeV<kFirst + 1, kLast>(p);
+    if constexpr (kFirst < kEnd) {
+      MultiplyV<kFirst>(p);
+      MultiplySomeV<kFirst + 1, kEnd>(p);
+    }
+  }
+  template <int kFirst, int kEnd>
+  __device__ __forceinline__ void MultiplySomeK(Scores& scores) {
+    if constexpr (kFirst < kEnd) {
+      MultiplyK<kFirst>(scores);
+      MultiplySomeK<kFirst + 1, kEnd>(scores);
+    }
   }
 
-  template <bool kNext, int kBlock = 0>
-  __device__ __forceinline__ void Weave(const Scores& scores, Scores& next, Probabilities& p) {
-    constexpr bool kSpreadK = kNext && C::kOrder == Order::kWovenBoth;
-    if constexpr (kSpreadK && kBlock < kHeadBlocks) {
-      hopper::WgmmaFence();
-      MultiplyK<kBlock>(next);
-      if constexpr (kBlock + 1 == kHeadBlocks) hopper::WgmmaCommit();
-    }
+  // P V follows one block behind the exponentials, kGroup blocks at a time.
+  template <int kBlock = 0>
+  __device__ __forceinline__ void Weave(const Scores& scores, Probabilities& p) {
     if constexpr (kBlock < kBlocks) ExpBlock<kBlock>(scores, p);
-    constexpr int kReady = kBlock - C::kDelay;
-    if constexpr (kReady >= 0 && ((kReady + 1) % C::kGroup == 0 || kReady + 1 == kBlocks)) {
+    if constexpr (kBlock > 0 && (kBlock % C::kGroup == 0 || kBlock == kBlocks)) {
       hopper::WgmmaFence();
-      MultiplySomeV<kReady / C::kGroup * C::kGroup, kReady>(p);
-      if constexpr (kReady + 1 == kBlocks) hopper::WgmmaCommit();
+      MultiplySomeV<(kBlock - 1) / C::kGroup * C::kGroup, kBlock>(p);
     }
-    if constexpr (kReady + 1 < kBlocks) Weave<kNext, kBlock + 1>(scores, next, p);
+    if constexpr (kBlock < kBlocks) Weave<kBlock + 1>(scores, p);
   }
 
   // In flight on entry, oldest first: Q K of this tile, P V of the last.
   template <bool kNext>
   __device__ __forceinline__ void StepWoven(Scores& scores, Scores& next, Probabilities& p,
                                             int tile, int done) {
-    if constexpr (C::kOrder == Order::kWoven && kNext) {
+    if constexpr (kNext) {
       WaitK();
       hopper::WgmmaFence();
       MultiplyAllK(next);
       hopper::WgmmaCommit();
-      hopper::WgmmaWait<C::kRunningMax ? 1 : kGroupsAfterK + 1>();
-    } else {
-      hopper::WgmmaWait<C::kRunningMax ? 0 : kGroupsAfterK>();
-      if constexpr (kNext) WaitK();
     }
+    hopper::WgmmaWait<kLag - (kNext ? 0 : 1)>();
     hopper::KeepOrder(scores);
     FreeK();
     if (done >= kLag) FreeV();
@@ -583,7 +584,8 @@ class Warpgroup {
       UpdateMax(scores);
     }
     WaitV();
-    Weave<kNext>(scores, next, p);
+    Weave(scores, p);
+    hopper::WgmmaCommit();
   }
 
   __device__ __forceinline__ void LoopWoven(const Segment& segment) {
@@ -593,8 +595,7 @@ class Warpgroup {
     hopper::WgmmaFence();
     MultiplyAllK(even);
     hopper::WgmmaCommit();
-#pragma unroll
-    for (int i = 0; i < kGroupsAfterK; ++i) hopper::WgmmaCommit();  // instead of the last P V
+    hopper::WgmmaCommit();  // an empty group in the place of the last P V
     const int tiles = segment.end - segment.begin;
     int done = 0;
 #pragma unroll 1
@@ -614,6 +615,85 @@ class Warpgroup {
     if (kLag == 2) FreeV();
   }
 
+  // ---- the loop, kWovenLagged ----
+
+  // Before block kBlock of the exponentials its share of the products, all of them before the last.
+  template <bool kNext, bool kPrevious, int kBlock = 0>
+  __device__ __forceinline__ void WeaveLagged(const Scores& scores, Scores& next, Probabilities& p,
+                                              const Probabilities& previous_p) {
+    constexpr int kShares = kBlocks - 1;
+    if constexpr (kBlock < kShares) {
+      if constexpr (kNext) {
+        MultiplySomeK<kBlock * kHeadBlocks / kShares, (kBlock + 1) * kHeadBlocks / kShares>(next);
+      }
+      if constexpr (kPrevious) {
+        MultiplySomeV<kBlock * kBlocks / kShares, (kBlock + 1) * kBlocks / kShares>(previous_p);
+      }
+      if constexpr (kBlock + 1 == kShares) hopper::WgmmaCommit();
+    }
+    ExpBlock<kBlock>(scores, p);
+    if constexpr (kBlock + 1 < kBlocks) {
+      WeaveLagged<kNext, kPrevious, kBlock + 1>(scores, next, p, previous_p);
+    }
+  }
+
+  // In flight on entry: Q K of this tile and, from the third tile on, P V of the last but one.
+  template <bool kNext, bool kPrevious>
+  __device__ __forceinline__ void StepWovenLagged(Scores& scores, Scores& next, Probabilities& p,
+                                                  const Probabilities& previous_p, int tile,
+                                                  int done) {
+    hopper::WgmmaWait<0>();
+    hopper::KeepOrder(scores);
+    FreeK();
+    if (done >= 2) FreeV();
+    if (tiles_.IsLast(tile)) Mask(scores, tile);
+    if constexpr (kNext) WaitK();
+    if constexpr (kPrevious) WaitV();
+    hopper::WgmmaFence();
+    WeaveLagged<kNext, kPrevious>(scores, next, p, previous_p);
+  }
+
+  __device__ __forceinline__ void LoopWovenLagged(const Segment& segment) {
+    Scores even, odd;
+    Probabilities even_p, odd_p;
+    WaitK();
+    hopper::WgmmaFence();
+    MultiplyAllK(even);
+    hopper::WgmmaCommit();
+    const int tiles = segment.end - segment.begin;
+    if (tiles == 1) {
+      StepWovenLagged<false, false>(even, odd, even_p, odd_p, segment.begin, 0);
+      FinishWovenLagged(even_p);
+      return;
+    }
+    StepWovenLagged<true, false>(even, odd, even_p, odd_p, segment.begin, 0);
+    int done = 1;
+#pragma unroll 1
+    for (; done + 2 < tiles; done += 2) {
+      StepWovenLagged<true, true>(odd, even, odd_p, even_p, segment.begin + done, done);
+      StepWovenLagged<true, true>(even, odd, even_p, odd_p, segment.begin + done + 1, done + 1);
+    }
+    if (done + 1 < tiles) {
+      StepWovenLagged<true, true>(odd, even, odd_p, even_p, segment.begin + done, done);
+      StepWovenLagged<false, true>(even, odd, even_p, odd_p, segment.begin + done + 1, done + 1);
+      FinishWovenLagged(even_p);
+    } else {
+      StepWovenLagged<false, true>(odd, even, odd_p, even_p, segment.begin + done, done);
+      FinishWovenLagged(odd_p);
+    }
+    FreeV();
+  }
+
+  __device__ __forceinline__ void FinishWovenLagged(const Probabilities& p) {
+    WaitV();
+    hopper::WgmmaFence();
+    MultiplyAllV(p);
+    hopper::WgmmaCommit();
+    hopper::WgmmaWait<0>();
+    hopper::KeepOrder(out_);
+    FreeV();
+  }
+
   // ---- results ----
 
   __device__ __forceinline__ void Store(const WorkItem& item, const Segment& segment) {
@@ -626,7 +706,7 @@ class Warpgroup {
         sum[r] = RowSum(sum_[r]);
       }
     }
-    if (segment.begin == 0 && segment.end == tiles_.count) {
+    if (params_.splits == 1) {
       StoreOutput(item, sum);
     } else {
       StorePart(segment, sum);
@@ -650,10 +730,9 @@ class Warpgroup {
   }
 
   __device__ __forceinline__ void StorePart(const Segment& segment, const float (&sum)[2]) {
-    const int share_begin = ShareBegin(params_.works * tiles_.count, gridDim.x, blockIdx.x);
-    const int slot = segment.work * tiles_.count + segment.begin == share_begin ? 0 : 1;
     float* part = params_.parts +
-                  static_cast<int64_t>(2 * blockIdx.x + slot) * PartFloats(C::kHeadDim);
+                  (static_cast<int64_t>(segment.work) * params_.splits + segment.share) *
+                      PartFloats(C::kHeadDim);
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       const int row = row_ + 8 * r;
@@ -705,9 +784,7 @@ __global__ void __launch_bounds__(kThreads, 1) Kernel(const __grid_constant__ Pa
     hopper::IncreaseRegisters<240>();
     const Tiles tiles(extents.rows, C::kKvTile);
     Warpgroup<C> warpgroup(params, shared, tiles);
-    Segments segments(params, tiles.count);
-    Segment segment;
-    while (segments.Next(segment)) warpgroup.Run(segment);
+    ForEachSegment(params, tiles.count, [&](const Segment& segment) { warpgroup.Run(segment); });
   }
 #else
   __trap();

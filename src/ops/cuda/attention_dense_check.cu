@@ -1,0 +1,678 @@
+// Checks and times the dense attention kernels on the device at hand:
+//   attention_dense_check sweep    every kernel against a float reference, NaN in all unused rows
+//   attention_dense_check time     milliseconds and TFLOP/s at the released model's sizes
+// Ends with status 1 where a check failed.
+
+#include <cuda_bf16.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "ops/cuda/attention_dense_internal.h"
+
+namespace lingbot::ops::cuda::dense {
+
+std::vector<DenseVariant> ExtraVariants();
+
+namespace {
+
+using Bf16 = __nv_bfloat16;
+
+constexpr float kLog2E = 1.44269504f;
+
+// ---- data -----------------------------------------------------------------------------------------
+
+enum class Fill {
+  kNormal,
+  kRays,      // every row a multiple in [-1, 1] of one vector: scores reach the bound, both ways
+  kNegative,  // the same with multiples in [-1, -0.9]: every score far below zero
+  kGrowing,   // multiples that grow with the row: the maximum comes last
+};
+
+__device__ uint32_t Hash(uint64_t x) {
+  x ^= x >> 33;
+  x *= 0xff51afd7ed558ccdull;
+  x ^= x >> 33;
+  x *= 0xc4ceb9fe1a85ec53ull;
+  x ^= x >> 33;
+  return static_cast<uint32_t>(x);
+}
+__device__ float Uniform(uint64_t x) { return (Hash(x) + 0.5f) * 0x1p-32f; }
+
+// Rows [rows, columns] at `stride` elements.
+__global__ void FillRows(Bf16* data, int64_t rows, int columns, int64_t stride, uint64_t seed,
+                         float amplitude, Fill fill) {
+  const int64_t count = rows * columns;
+  for (int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; i < count;
+       i += int64_t{gridDim.x} * blockDim.x) {
+    const int64_t row = i / columns;
+    const uint64_t row_key = seed + 0x9e3779b97f4a7c15ull * (row + 1);
+    float value = 1.0f;
+    switch (fill) {
+      case Fill::kNormal:
+        value = sqrtf(-2.0f * logf(Uniform(2 * i + seed))) * cospif(2.0f * Uniform(2 * i + 1 + seed));
+        break;
+      case Fill::kRays:
+        value = 2.0f * Uniform(row_key) - 1.0f;
+        break;
+      case Fill::kNegative:
+        value = -1.0f + 0.1f * Uniform(row_key);
+        break;
+      case Fill::kGrowing:
+        value = static_cast<float>(row + 1) / rows;
+        break;
+    }
+    data[row * stride + i % columns] = __float2bfloat16(amplitude * value);
+  }
+}
+
+__global__ void FillBits(uint16_t* data, int64_t count, uint16_t bits) {
+  for (int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; i < count;
+       i += int64_t{gridDim.x} * blockDim.x) {
+    data[i] = bits;
+  }
+}
+
+class DeviceBuffer {
+ public:
+  explicit DeviceBuffer(size_t bytes) : bytes_(bytes) {
+    CheckCuda(cudaMalloc(&data_, std::max<size_t>(bytes, 1)), "cudaMalloc");
+  }
+  ~DeviceBuffer() { cudaFree(data_); }
+  DeviceBuffer(const DeviceBuffer&) = delete;
+  DeviceBuffer& operator=(const DeviceBuffer&) = delete;
+
+  template <class T = Bf16>
+  T* Get() const {
+    return static_cast<T*>(data_);
+  }
+  void Poison() const {
+    FillBits<<<1024, 256>>>(Get<uint16_t>(), bytes_ / 2, 0x7fc1);
+    CheckLaunch("poison");
+  }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  void* data_ = nullptr;
+  size_t bytes_;
+};
+
+void FillNormal(Bf16* data, int64_t rows, int columns, int64_t stride, uint64_t seed,
+                float amplitude, Fill fill = Fill::kNormal) {
+  if (rows == 0) return;
+  FillRows<<<2048, 256>>>(data, rows, columns, stride, seed * 0x2545f4914f6cdd1dull, amplitude,
+                          fill);
+  CheckLaunch("fill");
+}
+
+// ---- reference --------------------------------------------------------------------------------------
+
+struct Problem {
+  DenseShape shape;
+  int64_t q_token_stride;
+  int64_t q_batch_stride;
+  int64_t row_stride;
+  int64_t batch_stride;
+  DenseRows extents[2];
+  const Bf16* q;
+  float scale;
+};
+
+constexpr int kReferenceThreads = 256;
+
+// Grid (samples, heads, batches). `scores` [blocks, kv].
+__global__ void Reference(Problem problem, const int* tokens, float* scores, float* out) {
+  __shared__ float shared[kReferenceThreads];
+  __shared__ double sums[kReferenceThreads];
+  const int head_dim = problem.shape.head_dim;
+  const int64_t kv = problem.extents[0].rows + problem.extents[1].rows;
+  const int64_t block = (blockIdx.z * gridDim.y + blockIdx.y) * int64_t{gridDim.x} + blockIdx.x;
+  const Bf16* q = problem.q + blockIdx.z * problem.q_batch_stride +
+                  tokens[blockIdx.x] * problem.q_token_stride + blockIdx.y * head_dim;
+  auto row_of = [&](int64_t row, bool value) {
+    const DenseRows& extent = row < problem.extents[0].rows ? problem.extents[0] : problem.extents[1];
+    const int64_t at = row < problem.extents[0].rows ? row : row - problem.extents[0].rows;
+    return static_cast<const Bf16*>(value ? extent.v : extent.k) +
+           blockIdx.z * problem.batch_stride + at * problem.row_stride + blockIdx.y * head_dim;
+  };
+  float* mine = scores + block * kv;
+  float max = -INFINITY;
+  for (int64_t row = threadIdx.x; row < kv; row += kReferenceThreads) {
+    const Bf16* k = row_of(row, false);
+    float dot = 0.0f;
+    for (int d = 0; d < head_dim; ++d) dot += __bfloat162float(q[d]) * __bfloat162float(k[d]);
+    mine[row] = dot * problem.scale;
+    max = fmaxf(max, mine[row]);
+  }
+  shared[threadIdx.x] = max;
+  __syncthreads();
+  for (int i = 0; i < kReferenceThreads; ++i) max = fmaxf(max, shared[i]);
+  double sum = 0.0;
+  for (int64_t row = threadIdx.x; row < kv; row += kReferenceThreads) {
+    mine[row] = expf(mine[row] - max);
+    sum += mine[row];
+  }
+  sums[threadIdx.x] = sum;
+  __syncthreads();
+  sum = 0.0;
+  for (int i = 0; i < kReferenceThreads; ++i) sum += sums[i];
+  __syncthreads();
+  const int groups = kReferenceThreads / head_dim;
+  const int d = threadIdx.x % head_dim;
+  double value = 0.0;
+  for (int64_t row = threadIdx.x / head_dim; row < kv; row += groups) {
+    value += static_cast<double>(mine[row]) * __bfloat162float(row_of(row, true)[d]);
+  }
+  sums[threadIdx.x] = value;
+  __syncthreads();
+  if (threadIdx.x < head_dim) {
+    for (int g = 1; g < groups; ++g) value += sums[g * head_dim + d];
+    out[block * head_dim + d] = static_cast<float>(value / sum);
+  }
+}
+
+// ---- checks -----------------------------------------------------------------------------------------
+
+const std::vector<DenseVariant>& Variants() {
+  static const std::vector<DenseVariant> variants = [] {
+    std::vector<DenseVariant> all = {
+        {"running max 64", 64, kKvTile64, Exponent::kRunningMax, LaunchRunningMax64},
+        {"scaled 64", 64, kKvTile64, Exponent::kScaled, LaunchScaled64},
+        {"unit 64", 64, kKvTile64, Exponent::kUnit, LaunchUnit64},
+        {"running max 128", 128, kKvTile128, Exponent::kRunningMax, LaunchRunningMax128},
+        {"scaled 128", 128, kKvTile128, Exponent::kScaled, LaunchScaled128},
+        {"unit 128", 128, kKvTile128, Exponent::kUnit, LaunchUnit128},
+    };
+    for (const DenseVariant& extra : ExtraVariants()) all.push_back(extra);
+    return all;
+  }();
+  return variants;
+}
+
+int Multiprocessors() {
+  int count = 0;
+  CheckCuda(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, 0),
+            "cudaDeviceGetAttribute");
+  return count;
+}
+
+// The plan for a variant with this many splits, whatever the planner would choose.
+DensePlan ForcedPlan(const DenseShape& shape, const DenseVariant& variant, int splits) {
+  DensePlan plan = PlanDense(shape, Multiprocessors());
+  plan.kv_tile = variant.kv_tile;
+  SetSplits(splits, Multiprocessors(), &plan);
+  return plan;
+}
+
+struct Tally {
+  int runs = 0;
+  int failures = 0;
+  double worst = 0.0;
+};
+
+class Checker {
+ public:
+  explicit Checker(int64_t pool_bytes)
+      : k_(pool_bytes), v_(pool_bytes), workspace_(256 << 20), extents_(sizeof(DenseExtents)) {}
+
+  Bf16* k() const { return k_.Get(); }
+  Bf16* v() const { return v_.Get(); }
+  void PoisonPool(int64_t elements) const {
+    FillBits<<<1024, 256>>>(k_.Get<uint16_t>(), elements, 0x7fc1);
+    FillBits<<<1024, 256>>>(v_.Get<uint16_t>(), elements, 0x7fc1);
+  }
+
+  // Runs every variant of this head_dim, unsplit and with a number of splits that takes turns. `no_max`: whether the scores allow it.
+  void Check(const std::string& name, const Problem& problem, bool no_max, double tolerance) {
+    MakeReference(problem);
+    for (size_t i = 0; i < Variants().size(); ++i) {
+      const DenseVariant& variant = Variants()[i];
+      if (variant.head_dim != problem.shape.head_dim) continue;
+      if (variant.exponent != Exponent::kRunningMax && !no_max) continue;
+      if (variant.exponent == Exponent::kUnit && problem.scale != kDensePrescaled) continue;
+      if (i >= 6 && cases_ % 6 != 0) continue;
+      for (const int splits : {1, 2 + cases_ % (kMaxSplits - 1)}) {
+        CheckOne(name, problem, variant, splits, tolerance);
+      }
+    }
+    ++cases_;
+  }
+
+  int cases() const { return cases_; }
+
+  int Report() const {
+    int failures = 0;
+    std::printf("%d cases\n%-44s %6s %8s %12s\n", cases_, "kernel", "runs", "failures",
+                "worst rel L2");
+    for (size_t i = 0; i < Variants().size(); ++i) {
+      const Tally& tally = tallies_[i];
+      failures += tally.failures;
+      std::printf("%-44s %6d %8d %12.2e\n", Variants()[i].name.c_str(), tally.runs, tally.failures,
+                  tally.worst);
+    }
+    return failures;
+  }
+
+ private:
+  void MakeReference(const Problem& problem) {
+    const DenseShape& shape = problem.shape;
+    tokens_.clear();
+    for (int token : {0, 1, 17, 63, 64, 127, 128, 200, shape.q_tokens / 2, shape.q_tokens - 1}) {
+      if (token >= 0 && token < shape.q_tokens) tokens_.push_back(token);
+    }
+    std::sort(tokens_.begin(), tokens_.end());
+    tokens_.erase(std::unique(tokens_.begin(), tokens_.end()), tokens_.end());
+    const int64_t kv = problem.extents[0].rows + problem.extents[1].rows;
+    const int64_t blocks = int64_t(tokens_.size()) * shape.heads * shape.batches;
+    DeviceBuffer tokens(tokens_.size() * sizeof(int));
+    DeviceBuffer scores(blocks * kv * sizeof(float));
+    DeviceBuffer out(blocks * shape.head_dim * sizeof(float));
+    CheckCuda(cudaMemcpy(tokens.Get<int>(), tokens_.data(), tokens.bytes(), cudaMemcpyDefault), "copy");
+    Reference<<<dim3(tokens_.size(), shape.heads, shape.batches), kReferenceThreads>>>(
+        problem, tokens.Get<int>(), scores.Get<float>(), out.Get<float>());
+    CheckLaunch("reference");
+    reference_.resize(blocks * shape.head_dim);
+    CheckCuda(cudaMemcpy(reference_.data(), out.Get<float>(), out.bytes(), cudaMemcpyDefault), "copy");
+  }
+
+  // The output of one launch, its memory poisoned before.
+  std::vector<Bf16> Launch(const Problem& problem, const DenseVariant& variant, int splits) {
+    const DenseShape& shape = problem.shape;
+    const DensePlan plan = ForcedPlan(shape, variant, splits);
+    DeviceBuffer out(size_t{2} * shape.batches * shape.q_tokens * shape.heads * shape.head_dim);
+    out.Poison();
+    lingbot::Check(plan.workspace_bytes <= workspace_.bytes(), ErrorCode::kInternal,
+                   "the workspace is too small for {} bytes", plan.workspace_bytes);
+    FillBits<<<1024, 256>>>(workspace_.Get<uint16_t>(), plan.workspace_bytes / 2, 0x7fc1);
+    DenseExtents extents;
+    EncodeDenseExtents(plan, problem.row_stride, problem.batch_stride, problem.extents[0],
+                       problem.extents[1], &extents);
+    DenseInput input;
+    input.q = problem.q;
+    input.q_token_stride = problem.q_token_stride;
+    input.q_batch_stride = problem.q_batch_stride;
+    input.scale = problem.scale;
+    if (cases_ % 2 == 0) {
+      CheckCuda(cudaMemcpy(extents_.Get<DenseExtents>(), &extents, sizeof extents, cudaMemcpyDefault), "copy");
+      input.device_extents = extents_.Get<DenseExtents>();
+    } else {
+      input.host_extents = &extents;
+    }
+    RunWith(variant.launch, plan, input, out.Get(), workspace_.Get<float>(), nullptr);
+    std::vector<Bf16> result(out.bytes() / 2);
+    CheckCuda(cudaMemcpy(result.data(), out.Get(), out.bytes(), cudaMemcpyDefault), "copy");
+    return result;
+  }
+
+  void CheckOne(const std::string& name, const Problem& problem, const DenseVariant& variant,
+                int splits, double tolerance) {
+    const std::vector<Bf16> out = Launch(problem, variant, splits);
+    const std::vector<Bf16> again = Launch(problem, variant, splits);
+    int64_t not_finite = 0;
+    for (const Bf16& value : out) not_finite += !std::isfinite(__bfloat162float(value));
+    const bool same = std::memcmp(out.data(), again.data(), out.size() * sizeof(Bf16)) == 0;
+    const double error = RelativeL2(problem, out);
+    Tally& tally = tallies_[&variant - Variants().data()];
+    ++tally.runs;
+    const bool good = not_finite == 0 && same && error <= tolerance;
+    if (not_finite == 0) tally.worst = std::max(tally.worst, error);
+    if (good) return;
+    if (++tally.failures <= 6) {
+      std::printf("FAILED %s, %s, %d splits: relative L2 %.3e (at most %.1e), %lld values not finite%s\n",
+                  name.c_str(), variant.name.c_str(), splits, error, tolerance,
+                  static_cast<long long>(not_finite), same ? "" : ", differs between runs");
+    }
+  }
+
+  double RelativeL2(const Problem& problem, const std::vector<Bf16>& out) const {
+    const DenseShape& shape = problem.shape;
+    double difference = 0.0;
+    double norm = 0.0;
+    for (int batch = 0; batch < shape.batches; ++batch) {
+      for (int head = 0; head < shape.heads; ++head) {
+        for (size_t i = 0; i < tokens_.size(); ++i) {
+          const float* want =
+              &reference_[((batch * int64_t{shape.heads} + head) * tokens_.size() + i) *
+                          shape.head_dim];
+          const Bf16* got =
+              &out[((int64_t{batch} * shape.q_tokens + tokens_[i]) * shape.heads + head) *
+                   shape.head_dim];
+          for (int d = 0; d < shape.head_dim; ++d) {
+            const double delta = __bfloat162float(got[d]) - want[d];
+            difference += delta * delta;
+            norm += double{want[d]} * want[d];
+          }
+        }
+      }
+    }
+    const double result = std::sqrt(difference / norm);
+    return std::isfinite(result) ? result : std::numeric_limits<double>::infinity();
+  }
+
+  DeviceBuffer k_, v_, workspace_, extents_;
+  std::vector<int> tokens_;
+  std::vector<float> reference_;
+  Tally tallies_[256];
+  int cases_ = 0;
+};
+
+// ---- cases ------------------------------------------------------------------------------------------
+
+struct Range {
+  int64_t begin;
+  int64_t rows;
+};
+
+struct Case {
+  int head_dim;
+  int heads;
+  int q_tokens;
+  Range extents[2];
+  float q_scale = 1.0f;
+  Fill fill = Fill::kNormal;
+  float amplitude = 1.0f;
+};
+
+void RunGlobal(Checker& checker, const std::string& name, const Case& c) {
+  const int width = c.heads * c.head_dim;
+  const int64_t end = std::max(c.extents[0].begin + c.extents[0].rows,
+                               c.extents[1].begin + c.extents[1].rows);
+  checker.PoisonPool((end + 300) * width);
+  Problem problem;
+  problem.shape = {1, c.q_tokens, c.heads, c.head_dim, c.extents[0].rows + c.extents[1].rows};
+  problem.q_token_stride = 3 * width;
+  problem.q_batch_stride = 0;
+  problem.row_stride = width;
+  problem.batch_stride = 0;
+  const float scale = 1.0f / std::sqrt(static_cast<float>(c.head_dim));
+  const bool prescaled = checker.cases() % 4 != 3;
+  const float q_scale = prescaled ? c.q_scale * scale * kLog2E : c.q_scale;
+  problem.scale = prescaled ? kDensePrescaled : scale;
+  for (int i = 0; i < 2; ++i) {
+    Bf16* k = checker.k() + c.extents[i].begin * width;
+    Bf16* v = checker.v() + c.extents[i].begin * width;
+    FillNormal(k, c.extents[i].rows, width, width, 11 + i, c.amplitude, c.fill);
+    FillNormal(v, c.extents[i].rows, width, width, 23 + i, 1.0f);
+    problem.extents[i] = {k, v, c.extents[i].rows};
+  }
+  DeviceBuffer qkv(size_t{2} * c.q_tokens * problem.q_token_stride);
+  qkv.Poison();
+  problem.q = qkv.Get();
+  FillNormal(qkv.Get(), c.q_tokens, width, problem.q_token_stride, 37, q_scale,
+             c.fill == Fill::kNormal ? Fill::kNormal : Fill::kRays);
+  // With rays both q and k are multiples of one vector: |q.k| <= head_dim * q_scale * amplitude. Of
+  // normal scores none in 10^10 is expected beyond 6.5 standard deviations.
+  const float bound = kLog2E * c.q_scale *
+                      (c.fill == Fill::kNormal ? 6.5f : scale * c.head_dim * c.amplitude);
+  // With a handful of rows there is no averaging: an output has a probability's and its own rounding
+  // error, 2^-9 each.
+  const double tolerance = problem.shape.kv_capacity < 8 ? 4e-3 : 3e-3;
+  checker.Check(name, problem, !DenseNeedsRunningMax(bound, problem.shape.kv_capacity), tolerance);
+}
+
+// Frames of `tokens` rows that attend to themselves: q, k and v strided out of one activation.
+void RunFrames(Checker& checker, int head_dim, int heads, int frames, int tokens) {
+  const int width = heads * head_dim;
+  DeviceBuffer qkv(size_t{2} * (frames * tokens + 200) * 3 * width);
+  qkv.Poison();
+  FillNormal(qkv.Get(), int64_t{frames} * tokens, 3 * width, 3 * width, 5, 0.4f);
+  Problem problem;
+  problem.shape = {frames, tokens, heads, head_dim, tokens};
+  problem.q_token_stride = problem.row_stride = 3 * width;
+  problem.q_batch_stride = problem.batch_stride = int64_t{tokens} * 3 * width;
+  problem.scale = kDensePrescaled;
+  problem.q = qkv.Get();
+  problem.extents[0] = {qkv.Get() + width, qkv.Get() + 2 * width, tokens};
+  checker.Check("frames " + std::to_string(frames) + " x " + std::to_string(tokens), problem, true,
+                3e-3);
+}
+
+std::string Describe(const Case& c) {
+  char text[160];
+  std::snprintf(text, sizeof text, "head_dim %d, %d heads, q %d x%g, rows %lld+%lld, %lld+%lld, fill %d",
+                c.head_dim, c.heads, c.q_tokens, c.q_scale, (long long)c.extents[0].begin,
+                (long long)c.extents[0].rows, (long long)c.extents[1].begin,
+                (long long)c.extents[1].rows, static_cast<int>(c.fill));
+  return text;
+}
+
+// The extents that a page table makes: specials below the pages, one page missing.
+void SweepPages(Checker& checker, int head_dim) {
+  int turn = 0;
+  for (const int page : {1, 7, 127, 128, 129, 256, 777, 972, 999, 1036, 1369}) {
+    for (const int pages : {1, 2, 5, 73}) {
+      for (const int specials : {0, 1, page + 1, 2 * page + (page + 1) / 2}) {
+        for (const int hole : {-1, 0, pages / 2, pages - 1}) {
+          ++turn;
+          if (pages > 5 && turn % 3 != 0) continue;
+          const int64_t base = 3 * page;
+          const int64_t begin = base - specials;
+          Case c = {head_dim, 2, 1 + turn * 37 % 300, {{begin, 0}, {base, 0}}};
+          const int64_t end = base + int64_t{pages} * page;
+          if (hole < 0) {
+            c.extents[0].rows = end - begin;
+          } else {
+            c.extents[0].rows = base + int64_t{hole} * page - begin;
+            c.extents[1] = {base + int64_t{hole + 1} * page, int64_t{pages - hole - 1} * page};
+            if (c.extents[0].rows == 0) std::swap(c.extents[0], c.extents[1]);
+          }
+          if (c.extents[0].rows == 0) continue;
+          RunGlobal(checker, Describe(c), c);
+        }
+      }
+    }
+  }
+}
+
+void SweepLengths(Checker& checker, int head_dim) {
+  for (const int64_t kv : {1, 2, 15, 63, 64, 65, 95, 96, 97, 192, 193, 288, 16383, 16384, 98568}) {
+    for (const int q : {1, 24, 262, 978}) {
+      const int heads = kv > 20000 ? 4 : 3;
+      Case c = {head_dim, heads, q, {{5, kv}, {0, 0}}};
+      RunGlobal(checker, Describe(c), c);
+      if (kv < 2) continue;
+      c.extents[0].rows = kv / 2;
+      c.extents[1] = {5 + kv, kv - kv / 2};
+      RunGlobal(checker, Describe(c), c);
+    }
+  }
+}
+
+void SweepScores(Checker& checker, int head_dim) {
+  for (const float q_scale : {1.0f, 4.0f, 16.0f}) {
+    Case c = {head_dim, 16, 978, {{0, 6000}, {7000, 9000}}, q_scale};
+    RunGlobal(checker, Describe(c), c);
+  }
+  // log2(e) / sqrt(d) * d * q_scale * amplitude = 105, which with 2^14 rows stays just below 120;
+  // then just above, then far above.
+  const float at_bound = 105.0f / (kLog2E * std::sqrt(static_cast<float>(head_dim)));
+  for (const Fill fill : {Fill::kRays, Fill::kNegative, Fill::kGrowing}) {
+    for (const float factor : {1.0f, 1.1f, 30.0f}) {
+      Case c = {head_dim, 3, 300, {{0, 10000}, {10500, 6384}}, at_bound * factor, fill};
+      RunGlobal(checker, Describe(c), c);
+    }
+  }
+}
+
+int Sweep() {
+  Checker checker(size_t{2} * 102000 * 16 * 128);
+  for (const int head_dim : {64, 128}) {
+    std::printf("head_dim %d\n", head_dim);
+    SweepLengths(checker, head_dim);
+    checker.Report();
+    SweepScores(checker, head_dim);
+    SweepPages(checker, head_dim);
+    RunFrames(checker, head_dim, 16, 1, 978);
+    RunFrames(checker, head_dim, 16, 8, 978);
+    RunFrames(checker, head_dim, 2, 3, 262);
+    RunFrames(checker, head_dim, 2, 9, 30);
+    RunFrames(checker, head_dim, 16, 1, 7824);
+  }
+  return checker.Report();
+}
+
+// ---- timing -----------------------------------------------------------------------------------------
+
+struct Scenario {
+  const char* name;
+  int head_dim;
+  int heads;
+  int batches;
+  int q_tokens;
+  int64_t kv;
+  int layers;  // distinct K and V, so that the cache does not flatter
+};
+
+class Timer {
+ public:
+  Timer() {
+    CheckCuda(cudaEventCreate(&begin_), "cudaEventCreate");
+    CheckCuda(cudaEventCreate(&end_), "cudaEventCreate");
+  }
+  float Milliseconds(const std::function<void()>& work) {
+    CheckCuda(cudaEventRecord(begin_), "record");
+    work();
+    CheckCuda(cudaEventRecord(end_), "record");
+    CheckCuda(cudaEventSynchronize(end_), "synchronize");
+    float result = 0.0f;
+    CheckCuda(cudaEventElapsedTime(&result, begin_, end_), "elapsed");
+    return result;
+  }
+
+ private:
+  cudaEvent_t begin_, end_;
+};
+
+struct Candidate {
+  std::string name;
+  std::function<void()> frame;  // all layers
+  std::vector<float> paced;
+  std::vector<float> sustained;
+};
+
+float Median(std::vector<float> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+void TimeScenario(const Scenario& s, const DeviceBuffer& pool, const DeviceBuffer& workspace) {
+  const int width = s.heads * s.head_dim;
+  const int64_t plane = s.kv * s.batches * width;
+  const DenseShape shape = {s.batches, s.q_tokens, s.heads, s.head_dim, s.kv};
+  const int64_t q_rows = int64_t{s.batches} * s.q_tokens;
+  DeviceBuffer q(size_t{2} * q_rows * 3 * width), out(size_t{2} * q_rows * width);
+  FillNormal(q.Get(), q_rows, 3 * width, 3 * width, 3, 1.0f);
+  std::vector<Candidate> candidates;
+  std::vector<std::vector<DenseExtents>> extents;  // must outlive the candidates
+  extents.reserve(64);
+  for (const DenseVariant& variant : Variants()) {
+    if (variant.head_dim != s.head_dim) continue;
+    const int chosen = PlanDense(shape, Multiprocessors()).splits;
+    std::vector<int> choices = {chosen};
+    if (variant.launch == FindLaunch(s.head_dim, variant.exponent)) choices = {1, 2, 3, 5, 8, 11};
+    if (std::find(choices.begin(), choices.end(), chosen) == choices.end()) choices.push_back(chosen);
+    if (s.batches * s.q_tokens > 4000) choices = {chosen};
+    for (const int splits : choices) {
+      const DensePlan plan = ForcedPlan(shape, variant, splits);
+      extents.emplace_back(s.layers);
+      for (int layer = 0; layer < s.layers; ++layer) {
+        const Bf16* k = pool.Get() + 2 * layer * plane;
+        EncodeDenseExtents(plan, width, s.kv * width, {k, k + plane, s.kv}, {},
+                           &extents.back()[layer]);
+      }
+      const std::vector<DenseExtents>* maps = &extents.back();
+      auto frame = [&, plan, variant, maps] {
+        for (const DenseExtents& layer : *maps) {
+          DenseInput input;
+          input.q = q.Get();
+          input.q_token_stride = 3 * width;
+          input.q_batch_stride = s.q_tokens * int64_t{3} * width;
+          input.scale = variant.exponent == Exponent::kUnit
+                            ? kDensePrescaled
+                            : 1.0f / std::sqrt(static_cast<float>(s.head_dim));
+          input.host_extents = &layer;
+          RunWith(variant.launch, plan, input, out.Get(), workspace.Get<float>(), nullptr);
+        }
+      };
+      candidates.push_back({variant.name + ", " + std::to_string(splits) +
+                                (splits == chosen ? " *" : ""), frame, {}, {}});
+    }
+  }
+  Timer timer;
+  for (Candidate& candidate : candidates) candidate.frame();
+  CheckCuda(cudaDeviceSynchronize(), "warm up");
+  for (int round = 0; round < 4; ++round) {
+    for (Candidate& candidate : candidates) {
+      usleep(20000);
+      candidate.paced.push_back(timer.Milliseconds(candidate.frame) / s.layers);
+    }
+  }
+  for (int round = 0; round < 5; ++round) {
+    for (Candidate& candidate : candidates) {
+      candidate.sustained.push_back(timer.Milliseconds([&] {
+        candidate.frame();
+        candidate.frame();
+      }) / (2 * s.layers));
+    }
+  }
+  const double flop = 4.0 * s.batches * s.q_tokens * s.kv * width;
+  std::printf("%s\n%-44s %8s %7s %9s %7s\n", s.name, "  kernel, splits (* the planner's)", "paced ms",
+              "TFLOP/s", "sustained", "TFLOP/s");
+  for (const Candidate& candidate : candidates) {
+    const float paced = Median(candidate.paced);
+    const float sustained = Median(candidate.sustained);
+    std::printf("  %-42s %8.4f %7.0f %9.4f %7.0f\n", candidate.name.c_str(), paced,
+                flop / paced * 1e-9, sustained, flop / sustained * 1e-9);
+  }
+}
+
+void Time() {
+  const Scenario scenarios[] = {
+      {"global, full window", 64, 16, 1, 978, 72400, 24},
+      {"global, 126x168 and specials", 64, 16, 1, 262, 19588, 24},
+      {"global, young stream", 64, 16, 1, 978, 8000, 24},
+      {"scale step, 8 frames together", 64, 16, 1, 7824, 7824, 12},
+      {"in-frame, 1 frame", 64, 16, 1, 978, 978, 24},
+      {"in-frame, 8 frames", 64, 16, 8, 978, 978, 12},
+      {"global, head_dim 128", 128, 8, 1, 978, 72400, 24},
+  };
+  const DeviceBuffer pool(size_t{4} * 24 * 72400 * 1024);
+  const DeviceBuffer workspace(256 << 20);
+  FillNormal(pool.Get(), pool.bytes() / 2048, 1024, 1024, 7, 1.0f);
+  for (const Scenario& scenario : scenarios) TimeScenario(scenario, pool, workspace);
+}
+
+}  // namespace
+}  // namespace lingbot::ops::cuda::dense
+
+int main(int argc, char** argv) {
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
+  const std::string mode = argc > 1 ? argv[1] : "";
+  if (mode != "sweep" && mode != "time") {
+    std::fprintf(stderr, "usage: attention_dense_check sweep|time\n");
+    return 2;
+  }
+  try {
+    if (!lingbot::ops::cuda::DenseSupported(0)) {
+      std::fprintf(stderr, "attention_dense_check: device 0 or this build has no Hopper kernels\n");
+      return 2;
+    }
+    if (mode == "time") {
+      lingbot::ops::cuda::dense::Time();
+      return 0;
+    }
+    return lingbot::ops::cuda::dense::Sweep() == 0 ? 0 : 1;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "attention_dense_check: %s\n", error.what());
+    return 1;
+  }
+}
