@@ -3,9 +3,9 @@
 namespace lingbot::ops::cuda::dense {
 namespace {
 
-using RunningMax = Config<64, kKvTile64, Exponent::kRunningMax, Order::kLagged>;
-using Scaled = Config<64, kKvTile64, Exponent::kScaled, Order::kLagged>;
-using Unit = Config<64, kKvTile64, Exponent::kUnit, Order::kWoven, true>;
+using RunningMax = Config<64, kKvTile64, Exponent::kRunningMax, Order::kLagged, false, true>;
+using Scaled = Config<64, kKvTile64, Exponent::kScaled, Order::kLagged, false, true>;
+using Unit = Config<64, kKvTile64, Exponent::kUnit, Order::kLagged, true, false>;
 
 }  // namespace
 

@@ -19,7 +19,7 @@ struct DenseVariant {
 };
 
 // Rows of a K/V tile; the maps of DenseExtents carry it.
-inline constexpr int kKvTile64 = 96;
+inline constexpr int kKvTile64 = 112;
 inline constexpr int kKvTile128 = 64;
 
 void LaunchRunningMax64(const Params& params, int ctas, cudaStream_t stream);

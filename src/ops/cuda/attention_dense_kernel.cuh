@@ -21,9 +21,7 @@ inline constexpr int kThreads = 128 * (1 + kWarpgroups);
 // The order in which a step of the loop issues its work.
 //   kLagged: P V of the last tile, Q K of the next, then the exponentials of this one.
 //   kWoven: Q K of the next tile, then each 16 columns' exponentials followed by their P V.
-//   kWovenLagged: the k-blocks of P V of the last tile and Q K of the next between the exponentials
-//     of this one.
-enum class Order { kLagged, kWoven, kWovenLagged };
+enum class Order { kLagged, kWoven };
 
 // How the exponentials' arguments are made of the scores.
 //   kRunningMax: scaled, the row's maximum so far subtracted. Right for any scores.
@@ -31,8 +29,10 @@ enum class Order { kLagged, kWoven, kWovenLagged };
 //   kUnit: the scores themselves. Queries carry the scale already.
 enum class Exponent { kRunningMax, kScaled, kUnit };
 
-template <int kHeadDim_, int kKvTile_, Exponent kExponent_, Order kOrder_, bool kSumByMma_ = false,
-          int kGroup_ = 1, int kPolyShare_ = 0, bool kChain_ = kExponent_ != Exponent::kUnit>
+// kSumByMma: rows of P are summed by the wgmma that multiplies by V, which gets a column of ones.
+// kChain: see ExpBlock.
+template <int kHeadDim_, int kKvTile_, Exponent kExponent_, Order kOrder_, bool kSumByMma_,
+          bool kChain_>
 struct Config {
   static constexpr int kHeadDim = kHeadDim_;
   static constexpr int kKvTile = kKvTile_;
@@ -40,8 +40,6 @@ struct Config {
   static constexpr bool kRunningMax = kExponent_ == Exponent::kRunningMax;
   static constexpr Order kOrder = kOrder_;
   static constexpr bool kSumByMma = kSumByMma_;
-  static constexpr int kGroup = kGroup_;
-  static constexpr int kPolyShare = kPolyShare_;
   static constexpr bool kChain = kChain_;
 
   static constexpr int kOutColumns = kHeadDim + (kSumByMma ? 8 : 0);
@@ -54,8 +52,6 @@ struct Config {
   // 1024 more to align the tiles.
   static constexpr int kSharedBytes = 2 * kStages * kTileBytes + kOnesBytes + kBarrierBytes + 1024;
   static_assert(kTileBytes % 1024 == 0 && kKvTile % 16 == 0 && kKvTile <= 256 && kStages >= 4);
-  static_assert(kOrder != Order::kWovenLagged || !kRunningMax,
-                "the last tile's probabilities would miss this tile's rescaling");
 };
 
 struct Params {
@@ -250,18 +246,6 @@ __device__ __forceinline__ float Exp2(float x) {
   asm volatile("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
-// 2^x, relative error 1e-4, on the multiply-add units; from 2^-126 up. Adding 1.5 * 2^23 rounds x to an
-// integer, which then sits in the low bits; a cubic (minimax on [-0.5, 0.5]) makes the rest.
-__device__ __forceinline__ float Exp2OnFma(float x) {
-  constexpr float kRound = 12582912.0f;
-  x = fmaxf(x, -126.0f);
-  const float shifted = __fadd_rn(x, kRound);
-  const float rest = __fsub_rn(x, __fsub_rn(shifted, kRound));
-  float p = __fmaf_rn(0.05550410866f, rest, 0.2422122f);
-  p = __fmaf_rn(p, rest, 0.69325697f);
-  p = __fmaf_rn(p, rest, 0.99992454f);
-  return __int_as_float(__float_as_int(p) + (__float_as_int(shifted) << 23));
-}
 __device__ __forceinline__ uint32_t PackBf16(float low, float high) {
   uint32_t packed;
   asm volatile("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
@@ -297,7 +281,7 @@ class Warpgroup {
   __device__ __forceinline__ void Run(const Segment& segment) {
     const WorkItem item(params_, segment.work);
     LoadQ(item);
-    // Opaque zeros: ptxas would move plain ones below the first wgmma and then, seeing accumulators
+    // Opaque zeros: the compiler would move plain ones below the first wgmma and then, seeing accumulators
     // written while wgmmas are in flight, serialise them all.
 #pragma unroll
     for (int i = 0; i < C::kOutColumns / 2; ++i) {
@@ -309,10 +293,8 @@ class Warpgroup {
     }
     if constexpr (C::kOrder == Order::kLagged) {
       LoopLagged(segment);
-    } else if constexpr (C::kOrder == Order::kWoven) {
-      LoopWoven(segment);
     } else {
-      LoopWovenLagged(segment);
+      LoopWoven(segment);
     }
     Store(item, segment);
   }
@@ -429,7 +411,6 @@ class Warpgroup {
   // the caller knows) times the sums of two blocks ago makes a block's arguments wait for them.
   template <int kBlock>
   __device__ __forceinline__ void ExpBlock(const Scores& scores, Probabilities& p) {
-    constexpr int kPolyStep = C::kPolyShare > 0 ? C::kPolyShare : 1;
     float subtract[2] = {max_[0], max_[1]};
     if constexpr (C::kChain) {
 #pragma unroll
@@ -444,11 +425,8 @@ class Warpgroup {
       float e[2];
 #pragma unroll
       for (int c = 0; c < 2; ++c) {
-        const int index = 8 * kBlock + 2 * pair + c;
-        const float score = scores[index];
-        if (C::kPolyShare > 0 && index % kPolyStep == kPolyStep - 1) {
-          e[c] = Exp2OnFma(C::kExponent == Exponent::kUnit ? score : score * params_.scale_log2);
-        } else if constexpr (C::kExponent == Exponent::kUnit) {
+        const float score = scores[8 * kBlock + 2 * pair + c];
+        if constexpr (C::kExponent == Exponent::kUnit) {
           e[c] = Exp2(score);
         } else if constexpr (C::kRunningMax || C::kChain) {
           e[c] = Exp2(fmaf(score, params_.scale_log2, -subtract[r]));
@@ -538,28 +516,13 @@ class Warpgroup {
   // needs the whole output, otherwise it runs on under the next tile's exponentials.
   static constexpr int kLag = C::kRunningMax ? 1 : 2;
 
-  template <int kFirst, int kEnd>
-  __device__ __forceinline__ void MultiplySomeV(const Probabilities& p) {
-    if constexpr (kFirst < kEnd) {
-      MultiplyV<kFirst>(p);
-      MultiplySomeV<kFirst + 1, kEnd>(p);
-    }
-  }
-  template <int kFirst, int kEnd>
-  __device__ __forceinline__ void MultiplySomeK(Scores& scores) {
-    if constexpr (kFirst < kEnd) {
-      MultiplyK<kFirst>(scores);
-      MultiplySomeK<kFirst + 1, kEnd>(scores);
-    }
-  }
-
-  // P V follows one block behind the exponentials, kGroup blocks at a time.
+  // P V follows one block behind the exponentials.
   template <int kBlock = 0>
   __device__ __forceinline__ void Weave(const Scores& scores, Probabilities& p) {
     if constexpr (kBlock < kBlocks) ExpBlock<kBlock>(scores, p);
-    if constexpr (kBlock > 0 && (kBlock % C::kGroup == 0 || kBlock == kBlocks)) {
+    if constexpr (kBlock > 0) {
       hopper::WgmmaFence();
-      MultiplySomeV<(kBlock - 1) / C::kGroup * C::kGroup, kBlock>(p);
+      MultiplyV<kBlock - 1>(p);
     }
     if constexpr (kBlock < kBlocks) Weave<kBlock + 1>(scores, p);
   }
@@ -613,85 +576,6 @@ class Warpgroup {
     hopper::KeepOrder(out_);
     if (tiles >= kLag) FreeV();
     if (kLag == 2) FreeV();
-  }
-
-  // ---- the loop, kWovenLagged ----
-
-  // Before block kBlock of the exponentials its share of the products, all of them before the last.
-  template <bool kNext, bool kPrevious, int kBlock = 0>
-  __device__ __forceinline__ void WeaveLagged(const Scores& scores, Scores& next, Probabilities& p,
-                                              const Probabilities& previous_p) {
-    constexpr int kShares = kBlocks - 1;
-    if constexpr (kBlock < kShares) {
-      if constexpr (kNext) {
-        MultiplySomeK<kBlock * kHeadBlocks / kShares, (kBlock + 1) * kHeadBlocks / kShares>(next);
-      }
-      if constexpr (kPrevious) {
-        MultiplySomeV<kBlock * kBlocks / kShares, (kBlock + 1) * kBlocks / kShares>(previous_p);
-      }
-      if constexpr (kBlock + 1 == kShares) hopper::WgmmaCommit();
-    }
-    ExpBlock<kBlock>(scores, p);
-    if constexpr (kBlock + 1 < kBlocks) {
-      WeaveLagged<kNext, kPrevious, kBlock + 1>(scores, next, p, previous_p);
-    }
-  }
-
-  // In flight on entry: Q K of this tile and, from the third tile on, P V of the last but one.
-  template <bool kNext, bool kPrevious>
-  __device__ __forceinline__ void StepWovenLagged(Scores& scores, Scores& next, Probabilities& p,
-                                                  const Probabilities& previous_p, int tile,
-                                                  int done) {
-    hopper::WgmmaWait<0>();
-    hopper::KeepOrder(scores);
-    FreeK();
-    if (done >= 2) FreeV();
-    if (tiles_.IsLast(tile)) Mask(scores, tile);
-    if constexpr (kNext) WaitK();
-    if constexpr (kPrevious) WaitV();
-    hopper::WgmmaFence();
-    WeaveLagged<kNext, kPrevious>(scores, next, p, previous_p);
-  }
-
-  __device__ __forceinline__ void LoopWovenLagged(const Segment& segment) {
-    Scores even, odd;
-    Probabilities even_p, odd_p;
-    WaitK();
-    hopper::WgmmaFence();
-    MultiplyAllK(even);
-    hopper::WgmmaCommit();
-    const int tiles = segment.end - segment.begin;
-    if (tiles == 1) {
-      StepWovenLagged<false, false>(even, odd, even_p, odd_p, segment.begin, 0);
-      FinishWovenLagged(even_p);
-      return;
-    }
-    StepWovenLagged<true, false>(even, odd, even_p, odd_p, segment.begin, 0);
-    int done = 1;
-#pragma unroll 1
-    for (; done + 2 < tiles; done += 2) {
-      StepWovenLagged<true, true>(odd, even, odd_p, even_p, segment.begin + done, done);
-      StepWovenLagged<true, true>(even, odd, even_p, odd_p, segment.begin + done + 1, done + 1);
-    }
-    if (done + 1 < tiles) {
-      StepWovenLagged<true, true>(odd, even, odd_p, even_p, segment.begin + done, done);
-      StepWovenLagged<false, true>(even, odd, even_p, odd_p, segment.begin + done + 1, done + 1);
-      FinishWovenLagged(even_p);
-    } else {
-      StepWovenLagged<false, true>(odd, even, odd_p, even_p, segment.begin + done, done);
-      FinishWovenLagged(odd_p);
-    }
-    FreeV();
-  }
-
-  __device__ __forceinline__ void FinishWovenLagged(const Probabilities& p) {
-    WaitV();
-    hopper::WgmmaFence();
-    MultiplyAllV(p);
-    hopper::WgmmaCommit();
-    hopper::WgmmaWait<0>();
-    hopper::KeepOrder(out_);
-    FreeV();
   }
 
   // ---- results ----
