@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "ops/cuda/attention_dense_internal.h"
+#include "ops/cuda/check.h"
 
 namespace lingbot::ops::cuda {
 namespace dense {
@@ -14,12 +15,13 @@ namespace {
 
 constexpr float kLog2E = 1.44269504088896340736f;
 
-// ---- merging the parts of split work items --------------------------------------------------------
+// ---- merging the parts of split work items
+// --------------------------------------------------------
 
 constexpr int kMergeThreads = 256;
 
-// Grid (works, groups of rows); a thread makes four columns of one row, adding the parts in order, so
-// that the sum is the same in every run.
+// Grid (works, groups of rows); a thread makes four columns of one row, adding the parts in order,
+// so that the sum is the same in every run.
 template <int kHeadDim>
 __global__ void __launch_bounds__(kMergeThreads)
     Merge(const __grid_constant__ Params params, int kv_tile) {
@@ -32,7 +34,8 @@ __global__ void __launch_bounds__(kMergeThreads)
   const int token = item.q_begin + row;
   if (token >= params.q_tokens) return;
   const int column = threadIdx.x % kRowThreads * 4;
-  const float* parts = params.parts + static_cast<int64_t>(blockIdx.x) * params.splits * PartFloats(kHeadDim);
+  const float* parts =
+      params.parts + static_cast<int64_t>(blockIdx.x) * params.splits * PartFloats(kHeadDim);
   float max = -INFINITY;
   for (int share = 0; share < params.splits; ++share) {
     if (Segment(blockIdx.x, share, params.splits, tiles.count).IsEmpty()) continue;
@@ -66,12 +69,13 @@ template <int kHeadDim>
 void LaunchMerge(const Params& params, const DensePlan& plan, cudaStream_t stream) {
   constexpr int kRows = kMergeThreads / (kHeadDim / 4);
   const int row_groups = (std::min(plan.shape.q_tokens, kQTile) + kRows - 1) / kRows;
-  Merge<kHeadDim><<<dim3(params.works, row_groups), kMergeThreads, 0, stream>>>(
-      params, plan.kv_tile);
+  Merge<kHeadDim>
+      <<<dim3(params.works, row_groups), kMergeThreads, 0, stream>>>(params, plan.kv_tile);
   CheckLaunch("dense attention merge");
 }
 
-// ---- tensor maps ----------------------------------------------------------------------------------
+// ---- tensor maps
+// ----------------------------------------------------------------------------------
 
 using EncodeFunction = decltype(&cuTensorMapEncodeTiled);
 
@@ -79,8 +83,8 @@ using EncodeFunction = decltype(&cuTensorMapEncodeTiled);
 EncodeFunction FindEncode() {
   void* function = nullptr;
   cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
-  const cudaError_t status = cudaGetDriverEntryPointByVersion(
-      "cuTensorMapEncodeTiled", &function, 12000, cudaEnableDefault, &result);
+  const cudaError_t status = cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function,
+                                                              12000, cudaEnableDefault, &result);
   if (status != cudaSuccess || result != cudaDriverEntryPointSuccess) {
     cudaGetLastError();
     return nullptr;
@@ -129,17 +133,17 @@ void SetSplits(int splits, int multiprocessors, DensePlan* plan) {
       splits == 1 ? 0 : units * PartFloats(plan->shape.head_dim) * sizeof(float);
 }
 
-// Splitting fills multiprocessors that too few or too many work items would leave idle. Costs in the
-// time of one tile, about 0.7 us: filling and draining the pipeline of a unit takes 3, the launch
-// that merges 6, a part's way through memory 1/40.
+// Splitting fills multiprocessors that too few or too many work items would leave idle. Costs in
+// the time of one tile, about 0.7 us: filling and draining the pipeline of a unit takes 3, the
+// launch that merges 6, a part's way through memory 1/40.
 int ChooseSplits(int64_t works, int64_t kv_tiles, int multiprocessors) {
   int best = 1;
   double best_cost = std::numeric_limits<double>::infinity();
   for (int splits = 1; splits <= kMaxSplits; ++splits) {
     const int64_t units = works * splits;
     const int64_t rounds = (units + multiprocessors - 1) / multiprocessors;
-    const double cost = rounds * ((kv_tiles + splits - 1) / splits + 3.0) +
-                        (splits > 1 ? 6.0 + units / 40.0 : 0.0);
+    const double cost =
+        rounds * ((kv_tiles + splits - 1) / splits + 3.0) + (splits > 1 ? 6.0 + units / 40.0 : 0.0);
     if (cost < best_cost) {
       best = splits;
       best_cost = cost;
@@ -245,8 +249,7 @@ DensePlan PlanDense(const DenseShape& shape, int multiprocessors) {
 
 void EncodeDenseExtents(const DensePlan& plan, int64_t row_stride, int64_t batch_stride,
                         const DenseRows& first, const DenseRows& second, DenseExtents* out) {
-  Check(first.rows >= 1 && second.rows >= 0 &&
-            first.rows + second.rows <= plan.shape.kv_capacity,
+  Check(first.rows >= 1 && second.rows >= 0 && first.rows + second.rows <= plan.shape.kv_capacity,
         ErrorCode::kInvalidArgument,
         "dense attention: extents of {} and {} rows; the first needs at least 1, both together at "
         "most the plan's {}",
@@ -270,7 +273,8 @@ void RunDense(const DensePlan& plan, const DenseInput& input, void* out, void* w
         "scale ({}) and, where split, a workspace",
         input.q_token_stride, input.q_batch_stride, input.scale);
   const dense::Exponent exponent = dense::ChooseExponent(plan, input);
-  dense::RunWith(dense::FindLaunch(plan.shape.head_dim, exponent), plan, input, out, workspace, stream);
+  dense::RunWith(dense::FindLaunch(plan.shape.head_dim, exponent), plan, input, out, workspace,
+                 stream);
 }
 
 }  // namespace lingbot::ops::cuda

@@ -15,10 +15,10 @@ namespace lingbot::ops::cuda {
 
 // Sizes that never change in a stream.
 struct DenseShape {
-  int batches = 1;      // independent problems of equal size (frames that attend to themselves)
-  int q_tokens = 0;     // of each batch
+  int batches = 1;   // independent problems of equal size (frames that attend to themselves)
+  int q_tokens = 0;  // of each batch
   int heads = 0;
-  int head_dim = 0;     // 64 or 128
+  int head_dim = 0;         // 64 or 128
   int64_t kv_capacity = 0;  // the most visible rows that any launch will see
 };
 
@@ -34,8 +34,8 @@ struct DensePlan {
   DenseShape shape;
   int kv_tile = 0;
   int ctas = 0;
-  int splits = 1;               // shares of the visible rows; a second kernel merges them
-  size_t workspace_bytes = 0;   // 0 unless splits > 1
+  int splits = 1;              // shares of the visible rows; a second kernel merges them
+  size_t workspace_bytes = 0;  // 0 unless splits > 1
 };
 
 // Rows of K and V: element (row, head, d) of batch b lies at
@@ -46,20 +46,20 @@ struct DenseRows {
   int64_t rows = 0;
 };
 
-// The `scale` of queries that were multiplied by log2(e) / sqrt(head_dim) before they were rounded to
-// bf16 (into a norm's gamma and beta, or a projection's weights and bias): 2^(q.k) needs no further
-// multiplication, and a faster kernel runs.
+// The `scale` of queries that were multiplied by log2(e) / sqrt(head_dim) before they were rounded
+// to bf16 (into a norm's gamma and beta, or a projection's weights and bias): 2^(q.k) needs no
+// further multiplication, and a faster kernel runs.
 inline constexpr float kDensePrescaled = 0.693147180559945f;  // ln 2
 
 struct DenseInput {
-  const void* q = nullptr;       // (token, head, d) at q + token * q_token_stride + head * head_dim + d
-  int64_t q_token_stride = 0;    // elements, even
+  const void* q = nullptr;  // (token, head, d) at q + token * q_token_stride + head * head_dim + d
+  int64_t q_token_stride = 0;  // elements, even
   int64_t q_batch_stride = 0;
   // Exactly one: in device memory, read when the kernel runs (128-byte aligned); or in host memory,
   // copied into the launch.
   const DenseExtents* device_extents = nullptr;
   const DenseExtents* host_extents = nullptr;
-  float scale = 0.0f;            // positive; kDensePrescaled is fastest
+  float scale = 0.0f;  // positive; kDensePrescaled is fastest
   // Bound on |scale * log2(e) * q.k| over all pairs, +infinity if unknown.
   float score_bound = 0.0f;
 };

@@ -1,4 +1,5 @@
 #include "ops/cuda/attention_dense_internal.h"
+#include "ops/cuda/attention_dense_kernel.cuh"
 
 namespace lingbot::ops::cuda::dense {
 namespace {

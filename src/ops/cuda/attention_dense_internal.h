@@ -1,22 +1,13 @@
 #ifndef LINGBOT_OPS_CUDA_ATTENTION_DENSE_INTERNAL_H_
 #define LINGBOT_OPS_CUDA_ATTENTION_DENSE_INTERNAL_H_
 
-#include <string>
-
-#include "ops/cuda/attention_dense_launch.cuh"
+#include "ops/cuda/attention_dense_params.cuh"
 
 // The instances of the kernel that the back end uses, and the steps of RunDense that the checking
 // program shares.
 namespace lingbot::ops::cuda::dense {
 
-// A kernel as the checking program lists it.
-struct DenseVariant {
-  std::string name;
-  int head_dim;
-  int kv_tile;
-  Exponent exponent;
-  LaunchFunction launch;
-};
+using LaunchFunction = void (*)(const Params& params, int ctas, cudaStream_t stream);
 
 // Rows of a K/V tile; the maps of DenseExtents carry it.
 inline constexpr int kKvTile64 = 112;

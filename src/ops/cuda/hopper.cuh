@@ -23,9 +23,8 @@ __device__ __forceinline__ uint32_t SharedAddress(const void* pointer) {
 // One lane of a converged warp.
 __device__ __forceinline__ bool ElectOne() {
   uint32_t elected = 0;
-  asm volatile(
-      "{\n.reg .pred p;\nelect.sync _|p, 0xffffffff;\nselp.u32 %0, 1, 0, p;\n}\n"
-      : "=r"(elected));
+  asm volatile("{\n.reg .pred p;\nelect.sync _|p, 0xffffffff;\nselp.u32 %0, 1, 0, p;\n}\n"
+               : "=r"(elected));
   return elected != 0;
 }
 
@@ -162,8 +161,8 @@ struct Wgmma;
 #define LINGBOT_D8(b) LINGBOT_D4(b), LINGBOT_D4(b + 4)
 #define LINGBOT_D_32 LINGBOT_D8(0), LINGBOT_D8(8), LINGBOT_D8(16), LINGBOT_D8(24)
 
-// After the register list: the numbers of the operands that follow the kN / 2 accumulators, then the
-// accumulators' operands.
+// After the register list: the numbers of the operands that follow the kN / 2 accumulators, then
+// the accumulators' operands.
 #define LINGBOT_WGMMA(n, registers, a0, a1, a2, a3, b0, accumulate, transpose, ...)             \
   template <>                                                                                   \
   struct Wgmma<n> {                                                                             \
