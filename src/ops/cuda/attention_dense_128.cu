@@ -4,9 +4,9 @@
 namespace lingbot::ops::cuda::dense {
 namespace {
 
-using RunningMax = Config<128, kKvTile128, Exponent::kRunningMax, Order::kWoven, false, true>;
-using Scaled = Config<128, kKvTile128, Exponent::kScaled, Order::kWoven, false, true>;
-using Unit = Config<128, kKvTile128, Exponent::kUnit, Order::kWoven, false, false>;
+using RunningMax = Config<128, kKvTile128, Exponent::kRunningMax, false, true>;
+using Scaled = Config<128, kKvTile128, Exponent::kScaled, false, true>;
+using Unit = Config<128, kKvTile128, Exponent::kUnit, false, false>;
 
 }  // namespace
 

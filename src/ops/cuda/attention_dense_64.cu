@@ -4,9 +4,9 @@
 namespace lingbot::ops::cuda::dense {
 namespace {
 
-using RunningMax = Config<64, kKvTile64, Exponent::kRunningMax, Order::kLagged, false, true>;
-using Scaled = Config<64, kKvTile64, Exponent::kScaled, Order::kLagged, false, true>;
-using Unit = Config<64, kKvTile64, Exponent::kUnit, Order::kLagged, true, false>;
+using RunningMax = Config<64, kKvTile64, Exponent::kRunningMax, false, true>;
+using Scaled = Config<64, kKvTile64, Exponent::kScaled, false, true>;
+using Unit = Config<64, kKvTile64, Exponent::kUnit, true, false>;
 
 }  // namespace
 

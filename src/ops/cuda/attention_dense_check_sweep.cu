@@ -289,10 +289,10 @@ void SweepScores(Checker& checker, int head_dim) {
     RunGlobal(checker, Describe(c), c);
   }
   // log2(e) / sqrt(d) * d * q_scale * amplitude = 105, which with 2^14 rows stays just below 120;
-  // then just above, then far above.
+  // then 120 + 14, where sums of equal scores leave float32's range, then far above.
   const float at_bound = 105.0f / (kLog2E * std::sqrt(static_cast<float>(head_dim)));
-  for (const Fill fill : {Fill::kRays, Fill::kNegative, Fill::kGrowing}) {
-    for (const float factor : {1.0f, 1.1f, 30.0f}) {
+  for (const Fill fill : {Fill::kRays, Fill::kNegative, Fill::kGrowing, Fill::kEqual}) {
+    for (const float factor : {1.0f, 120.0f / 105.0f, 30.0f}) {
       Case c = {head_dim, 3, 300, {{0, 10000}, {10500, 6384}}, at_bound * factor, fill};
       RunGlobal(checker, Describe(c), c);
     }

@@ -9,9 +9,10 @@ namespace lingbot::ops::cuda::dense {
 
 using LaunchFunction = void (*)(const Params& params, int ctas, cudaStream_t stream);
 
-// Rows of a K/V tile; the maps of DenseExtents carry it.
+// Rows of a K/V tile; the maps of DenseExtents carry it. The largest whose scores, twice, fit into
+// 240 registers a thread beside output, queries and probabilities.
 inline constexpr int kKvTile64 = 112;
-inline constexpr int kKvTile128 = 64;
+inline constexpr int kKvTile128 = 80;
 
 void LaunchRunningMax64(const Params& params, int ctas, cudaStream_t stream);
 void LaunchScaled64(const Params& params, int ctas, cudaStream_t stream);

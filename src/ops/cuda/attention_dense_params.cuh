@@ -15,11 +15,6 @@ inline constexpr int kQTile = 128;
 inline constexpr int kWarpgroups = 2;
 inline constexpr int kThreads = 128 * (1 + kWarpgroups);
 
-// The order in which a step of the loop issues its work.
-//   kLagged: P V of the last tile, Q K of the next, then the exponentials of this one.
-//   kWoven: Q K of the next tile, then each 16 columns' exponentials followed by their P V.
-enum class Order { kLagged, kWoven };
-
 // How the exponentials' arguments are made of the scores.
 //   kRunningMax: scaled, the row's maximum so far subtracted. Right for any scores.
 //   kScaled: scaled. Right where the scores are bounded.
@@ -28,14 +23,12 @@ enum class Exponent { kRunningMax, kScaled, kUnit };
 
 // kSumByMma: rows of P are summed by the wgmma that multiplies by V, which gets a column of ones.
 // kChain: see ExpBlock.
-template <int kHeadDim_, int kKvTile_, Exponent kExponent_, Order kOrder_, bool kSumByMma_,
-          bool kChain_>
+template <int kHeadDim_, int kKvTile_, Exponent kExponent_, bool kSumByMma_, bool kChain_>
 struct Config {
   static constexpr int kHeadDim = kHeadDim_;
   static constexpr int kKvTile = kKvTile_;
   static constexpr Exponent kExponent = kExponent_;
   static constexpr bool kRunningMax = kExponent_ == Exponent::kRunningMax;
-  static constexpr Order kOrder = kOrder_;
   static constexpr bool kSumByMma = kSumByMma_;
   static constexpr bool kChain = kChain_;
 
