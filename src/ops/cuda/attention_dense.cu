@@ -237,7 +237,9 @@ DensePlan PlanDense(const DenseShape& shape, int multiprocessors) {
   const int64_t works = shape.batches * shape.heads * q_tiles;
   // One tile more for each extent's tail.
   const int64_t kv_tiles = (shape.kv_capacity + plan.kv_tile - 1) / plan.kv_tile + 1;
-  Check(works * kv_tiles < int64_t{1} << 31, ErrorCode::kInvalidArgument,
+  // Tile numbers times splits, and units, are 32-bit on the device.
+  constexpr int64_t kMost = int64_t{1} << 26;
+  Check(kv_tiles < kMost && works < kMost, ErrorCode::kInvalidArgument,
         "dense attention: {} batches of {} queries and {} heads over {} rows are too many for one "
         "launch",
         shape.batches, shape.q_tokens, shape.heads, shape.kv_capacity);
