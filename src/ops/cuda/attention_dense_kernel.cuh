@@ -1,8 +1,8 @@
 #ifndef LINGBOT_OPS_CUDA_ATTENTION_DENSE_KERNEL_CUH_
 #define LINGBOT_OPS_CUDA_ATTENTION_DENSE_KERNEL_CUH_
 
-#include "ops/cuda/attention_dense_params.cuh"
 #include "ops/cuda/attention_dense_warpgroup.cuh"
+#include "ops/cuda/attention_dense_work.cuh"
 #include "ops/cuda/check.h"
 #include "ops/cuda/hopper.cuh"
 

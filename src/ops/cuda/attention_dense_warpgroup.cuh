@@ -1,7 +1,7 @@
 #ifndef LINGBOT_OPS_CUDA_ATTENTION_DENSE_WARPGROUP_CUH_
 #define LINGBOT_OPS_CUDA_ATTENTION_DENSE_WARPGROUP_CUH_
 
-#include "ops/cuda/attention_dense_params.cuh"
+#include "ops/cuda/attention_dense_work.cuh"
 #include "ops/cuda/hopper.cuh"
 
 #ifdef LINGBOT_HOPPER_DEVICE_CODE

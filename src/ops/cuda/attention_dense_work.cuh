@@ -1,25 +1,15 @@
-#ifndef LINGBOT_OPS_CUDA_ATTENTION_DENSE_PARAMS_CUH_
-#define LINGBOT_OPS_CUDA_ATTENTION_DENSE_PARAMS_CUH_
+#ifndef LINGBOT_OPS_CUDA_ATTENTION_DENSE_WORK_CUH_
+#define LINGBOT_OPS_CUDA_ATTENTION_DENSE_WORK_CUH_
 
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
 
 #include <cstdint>
 
-#include "ops/cuda/attention_dense.h"
+#include "ops/cuda/attention_dense_internal.h"
 
-// What host and device agree on: the kernels' kinds, their arguments, and how the work is divided.
+// The kinds of kernels, and how the work is divided among CTAs.
 namespace lingbot::ops::cuda::dense {
-
-inline constexpr int kQTile = 128;
-inline constexpr int kWarpgroups = 2;
-inline constexpr int kThreads = 128 * (1 + kWarpgroups);
-
-// How the exponentials' arguments are made of the scores.
-//   kRunningMax: scaled, the row's maximum so far subtracted. Right for any scores.
-//   kScaled: scaled. Right where the scores are bounded.
-//   kUnit: the scores themselves. Queries carry the scale already.
-enum class Exponent { kRunningMax, kScaled, kUnit };
 
 // kSumByMma: rows of P are summed by the wgmma that multiplies by V, which gets a column of ones.
 // kChain: see ExpBlock.
@@ -44,26 +34,6 @@ struct Config {
   static constexpr int kSharedBytes = 2 * kStages * kTileBytes + kOnesBytes + kBarrierBytes + 1024;
   static_assert(kTileBytes % 1024 == 0 && kKvTile % 16 == 0 && kKvTile <= 256 && kStages >= 4);
 };
-
-struct Params {
-  DenseExtents extents;                // used where device_extents is null
-  const DenseExtents* device_extents;  // in device memory
-  const __nv_bfloat16* q;
-  __nv_bfloat16* out;  // [batches, q_tokens, heads, head_dim]
-  float* parts;        // [works, splits, PartFloats]; only where splits > 1
-  int64_t q_token_stride;
-  int64_t q_batch_stride;
-  int q_tokens;
-  int heads;
-  int q_tiles;
-  int works;         // batches * heads * q_tiles
-  float scale_log2;  // softmax scale * log2(e)
-  float zero;        // 0; see ExpBlock
-  int splits;        // shares of the K/V tiles of a work item
-};
-
-// A part: output sums [kQTile, head_dim], row sums [kQTile], row maxima in log2 units [kQTile].
-__host__ __device__ constexpr int PartFloats(int head_dim) { return kQTile * (head_dim + 2); }
 
 // The K/V tiles of the visible extents: tiles [0, first) lie in extent 0, the rest in extent 1.
 struct Tiles {
@@ -130,4 +100,4 @@ struct WorkItem {
 
 }  // namespace lingbot::ops::cuda::dense
 
-#endif  // LINGBOT_OPS_CUDA_ATTENTION_DENSE_PARAMS_CUH_
+#endif  // LINGBOT_OPS_CUDA_ATTENTION_DENSE_WORK_CUH_
