@@ -84,14 +84,21 @@ Qkv ComputeQkv(const BlockContext& context, const BlockWeights& weights, const T
   return {part(0), part(1), part(2)};
 }
 
-ops::HeadNorm HeadNormOf(const NormWeights& norm) {
-  return {norm.gamma.view(), norm.beta.view(), norm.eps};
+ops::HeadNorm KeyNorm(const RotaryBlockWeights& weights) {
+  return {weights.k_norm.gamma.view(), weights.k_norm.beta.view(), weights.k_norm.eps};
+}
+
+ops::HeadNorm QueryNorm(const BlockContext& context, const RotaryBlockWeights& weights) {
+  const int64_t head_dim = weights.block.shape.head_dim();
+  return {weights.q_norm.gamma.view(), weights.q_norm.beta.view(), weights.q_norm.eps,
+          ops::QueryScale(context.ops, context.attention, head_dim)};
 }
 
 // attended [rows, channels]: frame by frame, each frame's tokens among themselves.
 void AttendInFrames(const BlockContext& context, const BlockShape& shape, int64_t frames,
-                    float score_bound, const Qkv& qkv, const TensorView& attended) {
+                    float score_bound, bool prescaled, const Qkv& qkv, const TensorView& attended) {
   ops::FrameAttention(context.ops, context.attention, frames, qkv.q, qkv.k, qkv.v, score_bound,
+                      prescaled,
                       attended.Reshape({attended.dim(0), shape.heads, shape.head_dim()}));
 }
 
@@ -115,8 +122,8 @@ void EncoderBlock(const BlockContext& context, const BlockWeights& weights, int6
                   const TensorView& x) {
   const Arena::Scope scope(context.ops.arena());
   const TensorView attended = context.ops.arena().Allocate(context.activations, x.shape());
-  AttendInFrames(context, weights.shape, frames, ops::kUnbounded, ComputeQkv(context, weights, x),
-                 attended);
+  AttendInFrames(context, weights.shape, frames, ops::kUnbounded, /*prescaled=*/false,
+                 ComputeQkv(context, weights, x), attended);
   ProjectAndMlp(context, weights, attended, x);
 }
 
@@ -126,9 +133,9 @@ void FrameBlock(const BlockContext& context, const RotaryBlockWeights& weights, 
   const Arena::Scope scope(context.ops.arena());
   const TensorView attended = context.ops.arena().Allocate(context.activations, x.shape());
   const Qkv qkv = ComputeQkv(context, weights.block, x);
-  ops::NormRotate(context.ops, qkv, HeadNormOf(weights.q_norm), HeadNormOf(weights.k_norm),
-                  positions);
-  AttendInFrames(context, weights.block.shape, frames, weights.score_bound, qkv, attended);
+  ops::NormRotate(context.ops, qkv, QueryNorm(context, weights), KeyNorm(weights), positions);
+  AttendInFrames(context, weights.block.shape, frames, weights.score_bound, /*prescaled=*/true, qkv,
+                 attended);
   ProjectAndMlp(context, weights.block, attended, x);
 }
 
@@ -139,8 +146,8 @@ void GlobalBlock(const BlockContext& context, const RotaryBlockWeights& weights,
   const Arena::Scope scope(context.ops.arena());
   const TensorView attended = context.ops.arena().Allocate(context.activations, x.shape());
   const Qkv qkv = ComputeQkv(context, weights.block, x);
-  ops::NormRotateStore(context.ops, qkv, HeadNormOf(weights.q_norm), HeadNormOf(weights.k_norm),
-                       positions, cache.Destination(block));
+  ops::NormRotateStore(context.ops, qkv, QueryNorm(context, weights), KeyNorm(weights), positions,
+                       cache.Destination(block));
   {
     const ops::Profile::Scope inner(context.profile, Stage::kGlobalAttention);
     ops::PagedAttention(context.ops, context.attention, qkv.q, cache.View(block),

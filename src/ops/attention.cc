@@ -141,11 +141,15 @@ void PagedAttention(Context& context, AttentionBackend backend, const TensorView
   Dispatch(context, backend, problem);
 }
 
+float QueryScale(const Context& context, AttentionBackend backend, int64_t head_dim) {
+  return context.setup().on_gpu() ? cuda::QueryScale(backend, head_dim) : 1.0f;
+}
+
 void FrameAttention(Context& context, AttentionBackend backend, int64_t frames, const TensorView& q,
-                    const TensorView& k, const TensorView& v, float score_bound,
+                    const TensorView& k, const TensorView& v, float score_bound, bool prescaled,
                     const TensorView& out) {
   if (context.setup().on_gpu()) {
-    return cuda::FrameAttention(context, backend, frames, q, k, v, score_bound, out);
+    return cuda::FrameAttention(context, backend, frames, q, k, v, score_bound, prescaled, out);
   }
   const int64_t tokens = q.dim(0) / frames;
   for (int64_t frame = 0; frame < frames; ++frame) {

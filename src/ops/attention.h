@@ -45,16 +45,22 @@ struct PagedKvView {
 void DenseAttention(Context& context, AttentionBackend backend, const TensorView& q,
                     const TensorView& k, const TensorView& v, const TensorView& out);
 
+// What normalised queries are to be multiplied by for `backend` before they are rounded: 1, or a
+// factor that takes the scaling of scores over from a kernel. Whoever calls NormRotate passes it on
+// and tells the attention that queries are `prescaled`.
+float QueryScale(const Context& context, AttentionBackend backend, int64_t head_dim);
+
 // The same over the paged cache. On a GPU q and out are of the context's activation type, and the
 // step has been prepared by PlanPagedAttention. `score_bound` is an upper bound of |q k| /
 // sqrt(head_dim), or infinity: kernels use it to leave out the running maximum of the softmax.
+// Queries are multiplied by QueryScale.
 void PagedAttention(Context& context, AttentionBackend backend, const TensorView& q,
                     const PagedKvView& kv, float score_bound, const TensorView& out);
 
 // DenseAttention inside each of `frames` frames of equal length: q, k, v, out [frames * tokens,
-// heads, head_dim].
+// heads, head_dim]. `prescaled` says whether queries are multiplied by QueryScale.
 void FrameAttention(Context& context, AttentionBackend backend, int64_t frames, const TensorView& q,
-                    const TensorView& k, const TensorView& v, float score_bound,
+                    const TensorView& k, const TensorView& v, float score_bound, bool prescaled,
                     const TensorView& out);
 
 // Keys and values that grow by an entry per frame: [entries, heads, head_dim] float32 each.

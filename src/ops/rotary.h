@@ -22,11 +22,12 @@ struct RotaryTable {
   TensorView sin;
 };
 
-// Learned layer normalisation of a head's channels.
+// Learned layer normalisation of a head's channels; what comes of it is multiplied by `scale`.
 struct HeadNorm {
   TensorView gamma;  // [head_dim] float32
   TensorView beta;   // [head_dim] float32
   float eps = 0.0f;
+  float scale = 1.0f;  // 1 for k
 };
 
 // Queries, keys and values of all rows of one product, each [rows, heads, head_dim], channels

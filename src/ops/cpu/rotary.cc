@@ -49,6 +49,9 @@ void NormRotate(Context& context, const TensorView& x, const HeadNorm& norm,
       for (int64_t head = 0; head < x.dim(1); ++head) {
         float* values = data + token * x.stride(0) + head * x.stride(1);
         NormalizeRow(values, head_dim, gamma, beta, norm.eps, values);
+        if (norm.scale != 1.0f) {
+          for (int64_t c = 0; c < head_dim; ++c) values[c] *= norm.scale;
+        }
         if (adjacent) {
           RotateAdjacent(values, pairs, cos + row, sin + row);
         } else {

@@ -34,8 +34,8 @@ struct DensePlan {
   DenseShape shape;
   int kv_tile = 0;
   int ctas = 0;
-  bool split = false;          // K and V are divided among CTAs, and a second kernel merges
-  size_t workspace_bytes = 0;  // 0 unless `split`
+  int splits = 1;              // shares of the visible rows; a second kernel merges them
+  size_t workspace_bytes = 0;  // 0 unless splits > 1
 };
 
 // Rows of K and V: element (row, head, d) of batch b lies at
@@ -46,6 +46,11 @@ struct DenseRows {
   int64_t rows = 0;
 };
 
+// The `scale` of queries that were multiplied by log2(e) / sqrt(head_dim) before they were rounded
+// to bf16 (into a norm's gamma and beta, or a projection's weights and bias): 2^(q.k) needs no
+// further multiplication, and a faster kernel runs.
+inline constexpr float kDensePrescaled = 0.693147180559945f;  // ln 2
+
 struct DenseInput {
   const void* q = nullptr;  // (token, head, d) at q + token * q_token_stride + head * head_dim + d
   int64_t q_token_stride = 0;  // elements, even
@@ -54,7 +59,7 @@ struct DenseInput {
   // copied into the launch.
   const DenseExtents* device_extents = nullptr;
   const DenseExtents* host_extents = nullptr;
-  float scale = 0.0f;  // positive
+  float scale = 0.0f;  // positive; kDensePrescaled is fastest
   // Bound on |scale * log2(e) * q.k| over all pairs, +infinity if unknown.
   float score_bound = 0.0f;
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <string>
 
 #include "base/check.h"
 #include "ops/cuda/backend.h"
@@ -158,13 +159,14 @@ void AttentionState::DensePaged(const TensorView& q, const PagedKvView& kv, floa
   input.q = q.raw();
   input.q_token_stride = q.stride(0);
   input.device_extents = extents_.device + kv.block;
-  input.scale = ScaleOf(q.dim(2));
+  input.scale = kDensePrescaled;
   input.score_bound = InLog2(score_bound);
   RunDense(plan, input, out.raw(), DenseWorkspace(plan), stream_);
 }
 
 void AttentionState::DenseFrames(int64_t frames, const TensorView& q, const TensorView& k,
-                                 const TensorView& v, float score_bound, const TensorView& out) {
+                                 const TensorView& v, float score_bound, bool prescaled,
+                                 const TensorView& out) {
   const int64_t tokens = q.dim(0) / frames;
   const DensePlan& plan =
       DensePlanFor({static_cast<int>(frames), static_cast<int>(tokens), static_cast<int>(q.dim(1)),
@@ -177,7 +179,7 @@ void AttentionState::DenseFrames(int64_t frames, const TensorView& q, const Tens
   input.q_token_stride = q.stride(0);
   input.q_batch_stride = batch_stride;
   input.host_extents = &extents;
-  input.scale = ScaleOf(q.dim(2));
+  input.scale = prescaled ? kDensePrescaled : ScaleOf(q.dim(2));
   input.score_bound = InLog2(score_bound);
   RunDense(plan, input, out.raw(), DenseWorkspace(plan), stream_);
 }
@@ -205,7 +207,7 @@ void AttentionState::Paged(Context& context, AttentionBackend backend, const Ten
 
 void AttentionState::Frames(Context& context, AttentionBackend backend, int64_t frames,
                             const TensorView& q, const TensorView& k, const TensorView& v,
-                            float score_bound, const TensorView& out) {
+                            float score_bound, bool prescaled, const TensorView& out) {
   const int64_t tokens = q.dim(0) / frames;
   const FrameShape shape{static_cast<int>(frames), static_cast<int>(tokens),
                          static_cast<int>(q.dim(1)), static_cast<int>(q.dim(2))};
@@ -223,7 +225,7 @@ void AttentionState::Frames(Context& context, AttentionBackend backend, int64_t 
       return runner->Run(call, stream_);
     }
     case AttentionBackend::kDense:
-      return DenseFrames(frames, q, k, v, score_bound, out);
+      return DenseFrames(frames, q, k, v, score_bound, prescaled, out);
     default:
       break;
   }
@@ -293,6 +295,10 @@ AttentionBackend ResolveAttentionBackend(AttentionBackend wanted, const Setup& s
        NameOf(wanted), setup.storage == DType::kBF16 ? "bf16" : "fp32", head_dim, names);
 }
 
+float QueryScale(AttentionBackend backend, int64_t head_dim) {
+  return backend == AttentionBackend::kDense ? InLog2(ScaleOf(head_dim)) : 1.0f;
+}
+
 size_t AttentionWorkspaceBytes(const Setup& setup, int64_t tokens, int64_t kv_tokens, int64_t heads,
                                int64_t head_dim) {
   if (setup.attention != AttentionBackend::kSdpa) return 0;
@@ -328,9 +334,9 @@ AttentionBackend LastAttentionBackend(Context& context) {
 }
 
 void FrameAttention(Context& context, AttentionBackend backend, int64_t frames, const TensorView& q,
-                    const TensorView& k, const TensorView& v, float score_bound,
+                    const TensorView& k, const TensorView& v, float score_bound, bool prescaled,
                     const TensorView& out) {
-  context.cuda().attention().Frames(context, backend, frames, q, k, v, score_bound, out);
+  context.cuda().attention().Frames(context, backend, frames, q, k, v, score_bound, prescaled, out);
 }
 
 void EntryAttention(Context& context, const TensorView& q, const EntryKv& kv,

@@ -33,7 +33,8 @@ class AttentionState {
   void Paged(Context& context, AttentionBackend backend, const TensorView& q, const PagedKvView& kv,
              float score_bound, const TensorView& out);
   void Frames(Context& context, AttentionBackend backend, int64_t frames, const TensorView& q,
-              const TensorView& k, const TensorView& v, float score_bound, const TensorView& out);
+              const TensorView& k, const TensorView& v, float score_bound, bool prescaled,
+              const TensorView& out);
   void Entries(Context& context, const TensorView& q, const EntryKv& kv, const TensorView& out);
 
   AttentionBackend last() const { return last_; }
@@ -46,7 +47,7 @@ class AttentionState {
   void DensePaged(const TensorView& q, const PagedKvView& kv, float score_bound,
                   const TensorView& out);
   void DenseFrames(int64_t frames, const TensorView& q, const TensorView& k, const TensorView& v,
-                   float score_bound, const TensorView& out);
+                   float score_bound, bool prescaled, const TensorView& out);
   void EncodeExtents(const ops::PagedStep& step);
   cublasContext* Blas();
 

@@ -141,13 +141,17 @@ void NormRotate(Context& context, const Qkv& qkv, const HeadNorm& q_norm, const 
   const auto* q = static_cast<const std::byte*>(qkv.q.raw());
   const auto part = static_cast<std::ptrdiff_t>(channels * SizeOf(qkv.q.dtype()));
   Check(qkv.q.stride(0) == 3 * channels && qkv.k.raw() == q + part && qkv.v.raw() == q + 2 * part &&
-            q_norm.eps == k_norm.eps,
+            q_norm.eps == k_norm.eps && k_norm.scale == 1.0f,
         ErrorCode::kInternal,
         "NormRotate on a GPU takes the parts of one product [rows, 3, {}, {}]", qkv.q.dim(1),
         qkv.q.dim(2));
   const QkvRows rows{qkv.q.raw(), qkv.q.dtype(), qkv.q.dim(0), qkv.q.dim(1), qkv.q.dim(2)};
-  const HeadNorms norms{q_norm.gamma.data<float>(), q_norm.beta.data<float>(),
-                        k_norm.gamma.data<float>(), k_norm.beta.data<float>(), q_norm.eps};
+  const HeadNorms norms{q_norm.gamma.data<float>(),
+                        q_norm.beta.data<float>(),
+                        k_norm.gamma.data<float>(),
+                        k_norm.beta.data<float>(),
+                        q_norm.eps,
+                        q_norm.scale};
   const RotaryRows angles{
       table.pairing == RotaryPairing::kAdjacent ? Pairing::kAdjacent : Pairing::kHalvesOfHalf,
       table.cos.data<float>(), table.sin.data<float>(), table.cos.dim(0)};

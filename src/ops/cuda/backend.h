@@ -70,6 +70,7 @@ void ActivatePose(Context& context, const TensorView& raw, const TensorView& pos
 AttentionBackend ResolveAttentionBackend(AttentionBackend wanted, const Setup& setup,
                                          int64_t head_dim);
 AttentionBackend LastAttentionBackend(Context& context);
+float QueryScale(AttentionBackend backend, int64_t head_dim);
 size_t AttentionWorkspaceBytes(const Setup& setup, int64_t tokens, int64_t kv_tokens, int64_t heads,
                                int64_t head_dim);
 size_t PagedAttentionInputBytes(const Setup& setup, const ops::PagedLimits& limits);
@@ -79,7 +80,7 @@ uint64_t PlanPagedAttention(Context& context, AttentionBackend backend, const op
 void PagedAttention(Context& context, AttentionBackend backend, const TensorView& q,
                     const PagedKvView& kv, float score_bound, const TensorView& out);
 void FrameAttention(Context& context, AttentionBackend backend, int64_t frames, const TensorView& q,
-                    const TensorView& k, const TensorView& v, float score_bound,
+                    const TensorView& k, const TensorView& v, float score_bound, bool prescaled,
                     const TensorView& out);
 void EntryAttention(Context& context, const TensorView& q, const EntryKv& kv,
                     const TensorView& out);

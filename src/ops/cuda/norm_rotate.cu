@@ -131,7 +131,9 @@ __global__ void __launch_bounds__(kBlock) NormRotateKernel(Arguments arguments, 
       RotateHalves<kLanes>(arguments.cos + row, arguments.sin + row, lane, turned);
     }
 #pragma unroll
-    for (int i = 0; i < kWidth; ++i) values[i] = at.part < 2 ? turned[i] : values[i];
+    for (int i = 0; i < kWidth; ++i) {
+      values[i] = at.part < 2 ? turned[i] * (q ? norms.q_scale : 1.0f) : values[i];
+    }
   }
   if (index >= count) return;
   if (kParts == 2 || at.part == 0) {
@@ -178,6 +180,10 @@ __global__ void __launch_bounds__(32)
       const float a = values[first], b = values[second];
       values[first] = a * c - b * s;
       values[second] = b * c + a * s;
+    }
+    __syncwarp();
+    if (at.part == 0) {
+      for (int64_t c = lane; c < head_dim; c += 32) values[c] *= norms.q_scale;
     }
   }
   __syncwarp();

@@ -27,6 +27,7 @@ struct HeadNorms {
   const float* k_gamma = nullptr;
   const float* k_beta = nullptr;
   float eps = 0.0f;
+  float q_scale = 1.0f;  // multiplies q before it is rounded to its type
 };
 
 // The product x Wqkv^T: [rows, 3, heads, head_dim] contiguous, bf16 or float32.

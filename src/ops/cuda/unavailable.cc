@@ -84,10 +84,10 @@ void PagedAttention(Context&, AttentionBackend, const TensorView&, const PagedKv
   Refuse();
 }
 void FrameAttention(Context&, AttentionBackend, int64_t, const TensorView&, const TensorView&,
-                    const TensorView&, float, const TensorView&) {
+                    const TensorView&, float, bool, const TensorView&) {
   Refuse();
 }
-void EntryAttention(Context&, const TensorView&, const EntryKv&, const TensorView&) { Refuse(); }
+float QueryScale(AttentionBackend, int64_t) { Refuse(); }
 void StoreEntries(Context&, const TensorView&, const TensorView&, float*, float*, const int32_t*) {
   Refuse();
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "base/check.h"
 #include "ops/cuda/attention_dense_internal.h"
@@ -12,89 +13,6 @@ namespace dense {
 namespace {
 
 constexpr float kLog2E = 1.44269504088896340736f;
-
-// ---- merging the parts of split work items
-// --------------------------------------------------------
-
-constexpr int kMergeThreads = 256;
-
-// One work item's parts in the order of their CTAs, so that sums are the same in every run.
-struct Parts {
-  int first_cta;
-  int last_cta;
-  int begin;  // of the work item, in tiles
-};
-
-__device__ const float* PartOf(const Params& params, const Parts& parts, int cta, int total,
-                               int ctas, int head_dim) {
-  const int share_begin = ShareBegin(total, ctas, cta);
-  const int slot = share_begin >= parts.begin ? 0 : 1;
-  return params.parts + static_cast<int64_t>(2 * cta + slot) * PartFloats(head_dim);
-}
-
-// The CTA whose share holds tile `tile`.
-__device__ int CtaOf(int tile, int total, int ctas) {
-  int cta = static_cast<int>(static_cast<int64_t>(tile) * ctas / total);
-  while (ShareBegin(total, ctas, cta + 1) <= tile) ++cta;
-  while (ShareBegin(total, ctas, cta) > tile) --cta;
-  return cta;
-}
-
-// Grid (works, groups of rows); a thread makes four columns of one row.
-template <int kHeadDim>
-__global__ void __launch_bounds__(kMergeThreads)
-    Merge(const __grid_constant__ Params params, int kv_tile, int ctas) {
-  constexpr int kRowThreads = kHeadDim / 4;
-  const DenseExtents& extents =
-      params.device_extents != nullptr ? *params.device_extents : params.extents;
-  const Tiles tiles(extents.rows, kv_tile);
-  const int total = params.works * tiles.count;
-  Parts parts;
-  parts.begin = blockIdx.x * tiles.count;
-  parts.first_cta = CtaOf(parts.begin, total, ctas);
-  parts.last_cta = CtaOf(parts.begin + tiles.count - 1, total, ctas);
-  if (parts.first_cta == parts.last_cta) return;  // written whole by its CTA
-
-  const WorkItem item(params, blockIdx.x);
-  const int row = blockIdx.y * (kMergeThreads / kRowThreads) + threadIdx.x / kRowThreads;
-  const int token = item.q_begin + row;
-  if (token >= params.q_tokens) return;
-  const int column = threadIdx.x % kRowThreads * 4;
-  float max = -INFINITY;
-  for (int cta = parts.first_cta; cta <= parts.last_cta; ++cta) {
-    const float* part = PartOf(params, parts, cta, total, ctas, kHeadDim);
-    max = fmaxf(max, part[kQTile * (kHeadDim + 1) + row]);
-  }
-  float sum = 0.0f;
-  float4 out = {0.0f, 0.0f, 0.0f, 0.0f};
-  for (int cta = parts.first_cta; cta <= parts.last_cta; ++cta) {
-    const float* part = PartOf(params, parts, cta, total, ctas, kHeadDim);
-    const float factor = exp2f(part[kQTile * (kHeadDim + 1) + row] - max);
-    const float4 o = *reinterpret_cast<const float4*>(part + row * kHeadDim + column);
-    sum += factor * part[kQTile * kHeadDim + row];
-    out.x += factor * o.x;
-    out.y += factor * o.y;
-    out.z += factor * o.z;
-    out.w += factor * o.w;
-  }
-  const float inverse = 1.0f / sum;
-  __nv_bfloat162* to = reinterpret_cast<__nv_bfloat162*>(
-      params.out +
-      ((static_cast<int64_t>(item.batch) * params.q_tokens + token) * params.heads + item.head) *
-          kHeadDim +
-      column);
-  to[0] = __floats2bfloat162_rn(out.x * inverse, out.y * inverse);
-  to[1] = __floats2bfloat162_rn(out.z * inverse, out.w * inverse);
-}
-
-template <int kHeadDim>
-void LaunchMerge(const Params& params, const DensePlan& plan, cudaStream_t stream) {
-  constexpr int kRows = kMergeThreads / (kHeadDim / 4);
-  const int row_groups = (std::min(plan.shape.q_tokens, kQTile) + kRows - 1) / kRows;
-  Merge<kHeadDim><<<dim3(params.works, row_groups), kMergeThreads, 0, stream>>>(
-      params, plan.kv_tile, plan.ctas);
-  CheckLaunch("dense attention merge");
-}
 
 // ---- tensor maps
 // ----------------------------------------------------------------------------------
@@ -146,6 +64,51 @@ void EncodeMap(const DensePlan& plan, int64_t row_stride, int64_t batch_stride, 
 
 }  // namespace
 
+void SetSplits(int splits, int multiprocessors, DensePlan* plan) {
+  const int64_t q_tiles = (plan->shape.q_tokens + int64_t{kQTile} - 1) / kQTile;
+  const int64_t units = splits * plan->shape.batches * plan->shape.heads * q_tiles;
+  plan->splits = splits;
+  plan->ctas = static_cast<int>(std::min<int64_t>(units, multiprocessors));
+  plan->workspace_bytes =
+      splits == 1 ? 0 : units * PartFloats(plan->shape.head_dim) * sizeof(float);
+}
+
+// Splitting fills multiprocessors that too few or too many work items would leave idle. Costs in
+// the time of one tile, about 0.7 us: filling and draining the pipeline of a unit takes 3, the
+// launch that merges 6, a part's way through memory 1/40.
+int ChooseSplits(int64_t works, int64_t kv_tiles, int multiprocessors) {
+  int best = 1;
+  double best_cost = std::numeric_limits<double>::infinity();
+  for (int splits = 1; splits <= kMaxSplits; ++splits) {
+    const int64_t units = works * splits;
+    const int64_t rounds = (units + multiprocessors - 1) / multiprocessors;
+    const double cost =
+        rounds * ((kv_tiles + splits - 1) / splits + 3.0) + (splits > 1 ? 6.0 + units / 40.0 : 0.0);
+    if (cost < best_cost) {
+      best = splits;
+      best_cost = cost;
+    }
+  }
+  return best;
+}
+
+Exponent ChooseExponent(const DensePlan& plan, const DenseInput& input) {
+  if (DenseNeedsRunningMax(input.score_bound, plan.shape.kv_capacity)) return Exponent::kRunningMax;
+  return input.scale == kDensePrescaled ? Exponent::kUnit : Exponent::kScaled;
+}
+
+LaunchFunction FindLaunch(int head_dim, Exponent exponent) {
+  switch (exponent) {
+    case Exponent::kRunningMax:
+      return head_dim == 64 ? LaunchRunningMax64 : LaunchRunningMax128;
+    case Exponent::kScaled:
+      return head_dim == 64 ? LaunchScaled64 : LaunchScaled128;
+    case Exponent::kUnit:
+      return head_dim == 64 ? LaunchUnit64 : LaunchUnit128;
+  }
+  Fail(ErrorCode::kInternal, "dense attention: no kernel of kind {}", static_cast<int>(exponent));
+}
+
 Params MakeParams(const DensePlan& plan, const DenseInput& input, void* out, void* workspace) {
   const DenseShape& shape = plan.shape;
   Params params;
@@ -163,7 +126,7 @@ Params MakeParams(const DensePlan& plan, const DenseInput& input, void* out, voi
   params.works = shape.batches * shape.heads * params.q_tiles;
   params.scale_log2 = input.scale * kLog2E;
   params.zero = 0.0f;
-  params.split = plan.split;
+  params.splits = plan.splits;
   return params;
 }
 
@@ -171,12 +134,7 @@ void RunWith(LaunchFunction launch, const DensePlan& plan, const DenseInput& inp
              void* workspace, cudaStream_t stream) {
   const Params params = MakeParams(plan, input, out, workspace);
   launch(params, plan.ctas, stream);
-  if (!plan.split) return;
-  if (plan.shape.head_dim == 64) {
-    LaunchMerge<64>(params, plan, stream);
-  } else {
-    LaunchMerge<128>(params, plan, stream);
-  }
+  if (plan.splits > 1) LaunchMerge(params, plan, stream);
 }
 
 }  // namespace dense
@@ -214,23 +172,15 @@ DensePlan PlanDense(const DenseShape& shape, int multiprocessors) {
   const int64_t works = shape.batches * shape.heads * q_tiles;
   // One tile more for each extent's tail.
   const int64_t kv_tiles = (shape.kv_capacity + plan.kv_tile - 1) / plan.kv_tile + 1;
-  Check(works * kv_tiles < int64_t{1} << 31, ErrorCode::kInvalidArgument,
+  // Tile numbers times splits, and units, are 32-bit on the device.
+  constexpr int64_t kMost = int64_t{1} << 26;
+  Check(kv_tiles < kMost && works < kMost, ErrorCode::kInvalidArgument,
         "dense attention: {} batches of {} queries and {} heads over {} rows are too many for one "
         "launch",
         shape.batches, shape.q_tokens, shape.heads, shape.kv_capacity);
 
-  // Whole work items keep `busy` of the multiprocessors busy. Splitting keeps all of them, but
-  // costs a second launch and the parts' way through memory: about as long as 12 tiles take.
-  constexpr int64_t kSplitTiles = 12;
-  const int64_t rounds = (works + multiprocessors - 1) / multiprocessors;
-  const int64_t share = (works * kv_tiles + multiprocessors - 1) / multiprocessors;
-  plan.split = rounds * kv_tiles > share + kSplitTiles;
-  plan.ctas =
-      static_cast<int>(plan.split ? multiprocessors : std::min<int64_t>(works, multiprocessors));
-  if (plan.split) {
-    plan.workspace_bytes =
-        size_t{2} * plan.ctas * dense::PartFloats(shape.head_dim) * sizeof(float);
-  }
+  plan.splits = dense::ChooseSplits(works, kv_tiles, multiprocessors);
+  dense::SetSplits(plan.splits, multiprocessors, &plan);
   return plan;
 }
 
@@ -254,19 +204,14 @@ void RunDense(const DensePlan& plan, const DenseInput& input, void* out, void* w
               cudaStream_t stream) {
   Check((input.device_extents == nullptr) != (input.host_extents == nullptr) &&
             input.q_token_stride % 2 == 0 && input.q_batch_stride % 2 == 0 && input.scale > 0.0f &&
-            (!plan.split || workspace != nullptr),
+            (plan.splits == 1 || workspace != nullptr),
         ErrorCode::kInternal,
         "dense attention: needs extents in one place, even query strides ({}, {}), a positive "
         "scale ({}) and, where split, a workspace",
         input.q_token_stride, input.q_batch_stride, input.scale);
-  const bool running_max = DenseNeedsRunningMax(input.score_bound, plan.shape.kv_capacity);
-  dense::LaunchFunction launch;
-  if (plan.shape.head_dim == 64) {
-    launch = running_max ? dense::LaunchRunningMax64 : dense::LaunchNoMax64;
-  } else {
-    launch = running_max ? dense::LaunchRunningMax128 : dense::LaunchNoMax128;
-  }
-  dense::RunWith(launch, plan, input, out, workspace, stream);
+  const dense::Exponent exponent = dense::ChooseExponent(plan, input);
+  dense::RunWith(dense::FindLaunch(plan.shape.head_dim, exponent), plan, input, out, workspace,
+                 stream);
 }
 
 }  // namespace lingbot::ops::cuda
