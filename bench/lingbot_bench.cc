@@ -2,17 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/check.h"
 #include "base/option_names.h"
-#include "base/program_streams.h"
 #include "bench/ops_bench.h"
 #include "bench/stream_bench.h"
 #include "tools/hashed_model.h"
+#include "tools/tool_main.h"
 
 namespace lingbot {
 namespace {
@@ -128,33 +127,25 @@ void AddOps(CLI::App& app, OpsArguments& a) {
 }
 
 int Main(int argc, char** argv) {
-  CLI::App app("Measures lingbot on this machine");
-  app.require_subcommand(1);
+  CLI::App app("Measures lingbot on this machine", "lingbot-bench");
+  app.require_subcommand(0, 1);  // none is named below
   StreamArguments stream;
   OpsArguments ops;
   AddStream(app, stream);
   AddOps(app, ops);
-  CLI11_PARSE(app, argc, argv);
-  if (app.got_subcommand("stream")) {
-    RunStream(stream);
-  } else {
-    RunOps(ops);
-  }
-  return 0;
+  return ToolMain(&app, argc, argv, [&] {
+    Check(!app.get_subcommands().empty(), ErrorCode::kInvalidArgument,
+          "which benchmark? usage: lingbot-bench stream|ops [OPTIONS]; see lingbot-bench --help");
+    if (app.got_subcommand("stream")) {
+      RunStream(stream);
+    } else {
+      RunOps(ops);
+    }
+    return 0;
+  });
 }
 
 }  // namespace
 }  // namespace lingbot
 
-int main(int argc, char** argv) {
-  lingbot::PrepareProgramStreams();
-  try {
-    return lingbot::Main(argc, argv);
-  } catch (const lingbot::Error& error) {
-    fmt::print(stderr, "lingbot-bench: {}: {}\n", lingbot::ErrorCodeName(error.code()),
-               error.what());
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "lingbot-bench: {}\n", error.what());
-  }
-  return 1;
-}
+int main(int argc, char** argv) { return lingbot::Main(argc, argv); }

@@ -107,7 +107,8 @@ void BenchProduct(ops::Context& context, double seconds, int64_t rows, const Blo
   std::vector<std::function<void()>> calls;
   for (const Variant& variant : Variants()) {
     if (variant.raw) {
-      calls.push_back(RawMatmul(context, shape, variant.dtype));
+      const WeightLayout layout = FastestLayout(context, shape, variant.dtype);
+      calls.push_back(RawMatmul(context, shape, variant.dtype, layout));
       continue;
     }
     calls.push_back([&, weights = std::make_shared<ops::LinearWeights>(
@@ -121,11 +122,15 @@ void BenchProduct(ops::Context& context, double seconds, int64_t rows, const Blo
 
 // The products of kLayers blocks, one after the other, each with its own weights.
 std::function<void()> RawLayers(ops::Context& context, DType dtype) {
+  std::vector<WeightLayout> layouts;
+  for (const BlockProduct& p : kBlock) {
+    layouts.push_back(FastestLayout(context, {kFrameRows, p.in, p.out}, dtype));
+  }
   std::vector<std::function<void()>> products;
-  for (int layer = 0; layer < kLayers; ++layer) {
-    for (const BlockProduct& p : kBlock) {
-      products.push_back(RawMatmul(context, {kFrameRows, p.in, p.out}, dtype));
-    }
+  for (size_t i = 0; i < kLayers * kBlock.size(); ++i) {
+    const size_t k = i % kBlock.size();
+    products.push_back(
+        RawMatmul(context, {kFrameRows, kBlock[k].in, kBlock[k].out}, dtype, layouts[k]));
   }
   return [products] {
     for (const auto& product : products) product();

@@ -1,10 +1,13 @@
 #include "bench/raw_matmul.h"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <random>
 #include <unordered_map>
+#include <vector>
 
+#include "bench/measure.h"
 #include "ops/cpu/dnnl_compat.h"
 
 namespace lingbot {
@@ -38,13 +41,18 @@ memory MakeWeights(const ProductShape& shape, DType dtype, Type type, const memo
   return to;
 }
 
-std::shared_ptr<Product> MakeProduct(const ProductShape& shape, DType dtype) {
+Tag TagOf(WeightLayout layout) {
+  if (layout == WeightLayout::kChosen) return Tag::any;
+  return layout == WeightLayout::kInOut ? Tag::ab : Tag::ba;
+}
+
+std::shared_ptr<Product> MakeProduct(const ProductShape& shape, DType dtype, WeightLayout layout) {
   const Type type = dtype == DType::kBF16 ? Type::bf16 : Type::f32;
   const memory::desc source({shape.rows, shape.in}, type, Tag::ab);
   const memory::desc bias({1, shape.out}, Type::f32, Tag::ab);
   const memory::desc target({shape.rows, shape.out}, Type::f32, Tag::ab);
   const auto desc = ops::cpu::MatmulDesc(
-      source, memory::desc({shape.in, shape.out}, type, Tag::any), bias, target, {});
+      source, memory::desc({shape.in, shape.out}, type, TagOf(layout)), bias, target, {});
   auto product = std::make_shared<Product>();
   product->source = RandomBuffer(dtype, {shape.rows, shape.in});
   product->bias = RandomBuffer(DType::kF32, {shape.out});
@@ -75,13 +83,28 @@ Buffer RandomBuffer(DType dtype, const Shape& shape) {
   return buffer;
 }
 
-std::function<void()> RawMatmul(ops::Context& context, const ProductShape& shape, DType dtype) {
+std::function<void()> RawMatmul(ops::Context& context, const ProductShape& shape, DType dtype,
+                                WeightLayout layout) {
   const ThreadTeam::Scope threads(context.team());
-  return [&context, product = MakeProduct(shape, dtype)] {
+  return [&context, product = MakeProduct(shape, dtype, layout)] {
     const ThreadTeam::Scope scope(context.team());
     product->primitive.execute(product->stream, product->arguments);
     product->stream.wait();
   };
+}
+
+WeightLayout FastestLayout(ops::Context& context, const ProductShape& shape, DType dtype) {
+  constexpr std::array kLayouts = {WeightLayout::kChosen, WeightLayout::kInOut,
+                                   WeightLayout::kOutIn};
+  std::vector<std::function<void()>> calls;
+  for (const WeightLayout layout : kLayouts) {
+    calls.push_back(RawMatmul(context, shape, dtype, layout));
+  }
+  const std::vector<Timing> timings = MeasureInTurn(calls, 0.0);
+  const auto fastest =
+      std::min_element(timings.begin(), timings.end(),
+                       [](const Timing& a, const Timing& b) { return a.best < b.best; });
+  return kLayouts[static_cast<size_t>(fastest - timings.begin())];
 }
 
 }  // namespace lingbot

@@ -41,7 +41,8 @@ double RawRate(const ModelInfo& model, int threads, int64_t rows) {
        {ProductShape{rows, c, 3 * c}, ProductShape{rows, c, c},
         ProductShape{rows, c, model.mlp_ratio * c}, ProductShape{rows, model.mlp_ratio * c, c}}) {
     operations += shape.operations();
-    seconds += Measure(RawMatmul(context, shape, dtype), kSeconds).best;
+    const WeightLayout layout = FastestLayout(context, shape, dtype);
+    seconds += Measure(RawMatmul(context, shape, dtype, layout), kSeconds).best;
   }
   return operations / seconds;
 }

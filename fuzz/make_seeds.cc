@@ -1,9 +1,16 @@
 // Writes small sound files of each format, from which the fuzzers start: make_seeds FOLDER.
 
+#include <png.h>
+
+#include <cstdio>  // for jpeglib.h
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <string>
+#include <vector>
+
+#include <jpeglib.h>
 
 #include "weights/safetensors_writer.h"
 #include "weights/torch_test_files.h"
@@ -28,7 +35,55 @@ std::string TorchPickle() {
   return pickle.Op("u").Stop();
 }
 
+constexpr unsigned kWidth = 17;  // not a whole number of JPEG's blocks
+constexpr unsigned kHeight = 9;
+
+std::vector<uint8_t> Picture() {
+  std::vector<uint8_t> rgb;
+  for (unsigned i = 0; i < kWidth * kHeight * 3; ++i) rgb.push_back(static_cast<uint8_t>(i * 7));
+  return rgb;
+}
+
+void WritePng(const std::filesystem::path& path) {
+  png_image image = {};
+  image.version = PNG_IMAGE_VERSION;
+  image.width = kWidth;
+  image.height = kHeight;
+  image.format = PNG_FORMAT_RGB;
+  png_image_write_to_file(&image, path.c_str(), 0, Picture().data(), 0, nullptr);
+}
+
+void WriteJpeg(const std::filesystem::path& path, bool progressive) {
+  std::vector<uint8_t> rgb = Picture();
+  jpeg_compress_struct encoder = {};
+  jpeg_error_mgr errors = {};
+  encoder.err = jpeg_std_error(&errors);
+  jpeg_create_compress(&encoder);
+  unsigned char* bytes = nullptr;
+  unsigned long size = 0;
+  jpeg_mem_dest(&encoder, &bytes, &size);
+  encoder.image_width = kWidth;
+  encoder.image_height = kHeight;
+  encoder.input_components = 3;
+  encoder.in_color_space = JCS_RGB;
+  jpeg_set_defaults(&encoder);
+  if (progressive) jpeg_simple_progression(&encoder);
+  jpeg_start_compress(&encoder, TRUE);
+  for (unsigned row = 0; row < kHeight; ++row) {
+    JSAMPROW samples = &rgb[size_t{row} * kWidth * 3];
+    jpeg_write_scanlines(&encoder, &samples, 1);
+  }
+  jpeg_finish_compress(&encoder);
+  WriteSeed(path, std::string(reinterpret_cast<char*>(bytes), size));
+  jpeg_destroy_compress(&encoder);
+  std::free(bytes);
+}
+
 void WriteAll(const std::filesystem::path& folder) {
+  std::filesystem::create_directories(folder / "image");
+  WritePng(folder / "image/png");
+  WriteJpeg(folder / "image/baseline", /*progressive=*/false);
+  WriteJpeg(folder / "image/progressive", /*progressive=*/true);
   std::filesystem::create_directories(folder / "safetensors");
   std::filesystem::create_directories(folder / "torch_pt");
   SafetensorsWriter writer(folder / "safetensors/seed",

@@ -20,15 +20,11 @@ sources() {
     \( -name '*.h' -o -name '*.cc' -o -name '*.cu' -o -name '*.cuh' \) -print0 | sort -z
 }
 
+# One process a file, as the tool does not say which of several it would change.
 check() {
-  local file bad=0
-  while IFS= read -r -d '' file; do
-    if ! "$tool" --style=file --dry-run --Werror "$file" 2>/dev/null; then
-      echo "not formatted: ${file#./}"
-      bad=$((bad + 1))
-    fi
-  done < <(sources)
-  if ((bad)); then
+  # shellcheck disable=SC2016  # for the inner shell
+  if ! sources | xargs -0 --no-run-if-empty -P "$(nproc)" -n 1 bash -c \
+    '"$0" --style=file --dry-run --Werror "$1" 2>/dev/null || { echo "not formatted: ${1#./}"; exit 1; }' "$tool"; then
     echo "run scripts/format.sh"
     return 1
   fi

@@ -84,11 +84,9 @@ release_tests() {
   ctest --preset release --parallel "$jobs" --no-tests=error | tee "$release_log"
 }
 
-# `slow` are tests of length, not of memory; `consumer` and `style` do not run sanitized code; cli_test starts the
-# program under limits of its own and is not adapted to the sanitizers yet.
+# `slow` are tests of length, not of memory; `consumer` and `style` do not run sanitized code.
 asan_tests() {
-  ctest --preset asan --parallel "$jobs" --no-tests=error --label-exclude 'slow|consumer|style' \
-    --exclude-regex '^cli_test$'
+  ctest --preset asan --parallel "$jobs" --no-tests=error --label-exclude 'slow|consumer|style'
 }
 
 # The last line of all: ctest's own when everything is fine, else the count of tests and steps.

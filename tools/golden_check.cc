@@ -6,15 +6,14 @@
 // streams, FILE may be a recording of preprocessing (metadata "cases") or a table of image sizes
 // (JSON).
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <fstream>
 #include <map>
 
 #include "base/check.h"
 #include "base/option_names.h"
-#include "base/program_streams.h"
 #include "tools/golden_case.h"
+#include "tools/tool_main.h"
 #include "weights/checkpoint.h"
 
 namespace lingbot {
@@ -103,7 +102,7 @@ int Run(const Settings& settings) {
     try {
       all = CheckFile(file, settings) && all;
     } catch (const std::exception& e) {
-      std::fprintf(stderr, "golden_check: %s: %s\n", file.c_str(), e.what());
+      std::fprintf(stderr, "golden_check: error: %s: %s\n", file.c_str(), e.what());
       all = false;
     }
   }
@@ -114,10 +113,9 @@ int Run(const Settings& settings) {
 }  // namespace lingbot
 
 int main(int argc, char** argv) {
-  lingbot::PrepareProgramStreams();
   using namespace lingbot;  // NOLINT: the program's own namespace
   Settings settings;
-  CLI::App app("Compares the engine with recorded outputs of the original network");
+  CLI::App app("Compares the engine with recorded outputs of the original network", "golden_check");
   app.add_option("FILE", settings.files, "recordings")->required();
   app.add_option("--device", settings.device, "cpu, cuda or cuda:N");
   const std::map<std::string, Precision> precisions = {{"fp32", Precision::kFloat32},
@@ -133,15 +131,5 @@ int main(int argc, char** argv) {
   app.add_option("--layout", settings.layout, "arrangement of the cache: planes or interleaved")
       ->transform(CLI::CheckedTransformer(layouts));
   app.add_flag("--poison", settings.poison, "fill unused cache memory with NaN");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : 2;
-  }
-  try {
-    return Run(settings);
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "golden_check: %s\n", e.what());
-    return 2;
-  }
+  return ToolMain(&app, argc, argv, [&] { return Run(settings); });
 }

@@ -3,16 +3,15 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "base/check.h"
-#include "base/program_streams.h"
 #include "base/system_memory.h"
 #include "tools/hashed_model.h"
+#include "tools/tool_main.h"
 #include "weights/checkpoint.h"
 
 namespace lingbot {
@@ -50,8 +49,7 @@ void Run(const Arguments& arguments) {
 }  // namespace lingbot
 
 int main(int argc, char** argv) {
-  lingbot::PrepareProgramStreams();
-  CLI::App app("Writes a checkpoint whose weights are hashed from their names");
+  CLI::App app("Writes a checkpoint whose weights are hashed from their names", "hash_weights");
   lingbot::Arguments arguments;
   app.add_option("FILES", arguments.files,
                  "GOLDEN OUT.safetensors, or OUT.safetensors alone with --config")
@@ -61,16 +59,8 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"f32", "bf16"}))
       ->capture_default_str();
   app.add_option("--threads", arguments.threads, "Threads; 0 = all cores");
-  CLI11_PARSE(app, argc, argv);
-  try {
+  return lingbot::ToolMain(&app, argc, argv, [&] {
     lingbot::Run(arguments);
-  } catch (const lingbot::Error& error) {
-    fmt::print(stderr, "hash_weights: {}: {}\n", lingbot::ErrorCodeName(error.code()),
-               error.what());
-    return 1;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "hash_weights: {}\n", error.what());
-    return 1;
-  }
-  return 0;
+    return 0;
+  });
 }

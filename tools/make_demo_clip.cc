@@ -1,4 +1,4 @@
-// make_demo_clip FOLDER [FRAMES [WIDTH HEIGHT]]: renders a camera that walks through a textured
+// Renders a camera that walks through a textured
 // room, one PNG a frame, so that the program can be shown and tested where no photographs are at
 // hand. The same on every machine.
 #include <png.h>
@@ -13,6 +13,7 @@
 #include <limits>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace {
@@ -146,9 +147,25 @@ int ParseCount(const char* text, const char* what, int most) {
   return static_cast<int>(value);
 }
 
+constexpr const char* kUsage =
+    "Usage: make_demo_clip FOLDER [FRAMES [WIDTH HEIGHT]]\n"
+    "Renders a camera that walks through a textured room as FRAMES (24) PNG images of WIDTH x\n"
+    "HEIGHT (168 x 126) pixels into FOLDER, which is made if it does not exist.\n";
+
+bool WantsHelp(int argc, char** argv) {
+  return std::any_of(argv + 1, argv + argc, [](const std::string_view argument) {
+    return argument == "-h" || argument == "--help";
+  });
+}
+
 Frames ParseArguments(int argc, char** argv) {
   if (argc != 2 && argc != 3 && argc != 5) {
-    throw std::runtime_error("usage: make_demo_clip FOLDER [FRAMES [WIDTH HEIGHT]]");
+    throw std::runtime_error("expected a folder and at most a count and a size, got " +
+                             std::to_string(argc - 1) + " arguments; see make_demo_clip --help");
+  }
+  if (argv[1][0] == '-' || argv[1][0] == '\0') {
+    throw std::runtime_error("'" + std::string(argv[1]) +
+                             "' is not the name of a folder; see make_demo_clip --help");
   }
   Frames frames;
   frames.folder = argv[1];
@@ -174,6 +191,10 @@ void MakeClip(const Frames& frames) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (WantsHelp(argc, argv)) {
+    std::fputs(kUsage, stdout);
+    return 0;
+  }
   try {
     const Frames frames = ParseArguments(argc, argv);
     MakeClip(frames);
@@ -181,7 +202,7 @@ int main(int argc, char** argv) {
                 frames.folder.c_str());
     return 0;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "make_demo_clip: %s\n", error.what());
+    std::fprintf(stderr, "make_demo_clip: error: %s\n", error.what());
     return 2;
   }
 }

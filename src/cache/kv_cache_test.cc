@@ -8,7 +8,7 @@
 #include <string>
 
 #include "cache/cache_oracle.h"
-#include "lingbot/error.h"
+#include "cache/test_support.h"
 
 namespace lingbot {
 namespace {
@@ -21,17 +21,6 @@ using testing::SmallConfig;
 using testing::Snapshot;
 using testing::Store;
 using Frames = std::vector<uint64_t>;
-
-template <typename Call>
-ErrorCode CodeOf(Call&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.code();
-  }
-  ADD_FAILURE() << "no error";
-  return ErrorCode::kNoInput;
-}
 
 std::vector<uint64_t> Seen(const KvCache& cache, int block) {
   return testing::TokensOf(cache.View(block), cache.config().heads, cache.config().head_dim);

@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include "lingbot/error.h"
+#include "cache/test_support.h"
 
 namespace lingbot {
 namespace {
@@ -28,17 +28,6 @@ std::vector<int32_t> Visible(const PageTable& table) {
   std::vector<int32_t> pages;
   table.VisiblePages(&pages);
   return pages;
-}
-
-template <typename Call>
-ErrorCode CodeOf(Call&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.code();
-  }
-  ADD_FAILURE() << "no error";
-  return ErrorCode::kNoInput;
 }
 
 TEST(PageTable, EmptyTable) {

@@ -79,8 +79,12 @@ Outcome Pipeline::Run() {
     // Frames of a windowed run that are computed already; a scale step would only begin now.
     if (stream_->windowed()) FlushHeldFrames();
     outcome.status = Outcome::Status::kInterrupted;
-    outcome.message = fmt::format("interrupted by signal {} after {} of {} frames", stop_.number(),
-                                  written_, total());
+    outcome.message =
+        written_ > 0
+            ? fmt::format("interrupted by signal {} after {} of {} frames", stop_.number(),
+                          written_, total())
+            : fmt::format("interrupted by signal {} before the first of {} frames was done",
+                          stop_.number(), total());
   }
   return outcome;
 }

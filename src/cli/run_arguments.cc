@@ -12,7 +12,10 @@
 namespace lingbot::cli {
 namespace {
 
-constexpr int kMost = 1 << 20;  // of any count; the engine has the same bound
+// The engine's bounds, said here so that --help states them.
+constexpr int kMost = 1 << 20;  // of any count that has no bound of its own
+constexpr int kMostScaleFrames = 1024;
+constexpr int kMostCameraIterations = 64;
 
 // An option whose value is one of a few words.
 template <typename T>
@@ -74,7 +77,7 @@ void AddInputArguments(CLI::App* app, RunOptions* options) {
                         {{"crop", ResizeMode::kCrop}, {"pad", ResizeMode::kPad}}, "crop",
                         "portrait images: cut rows off, or add white to a square");
   AddCount(app, "--stride", &options->stride, 1, "1", "use every n-th image");
-  AddCount(app, "--max-frames", &options->max_frames, 0, "all", "stop after so many images");
+  AddCount(app, "--max-frames", &options->max_frames, 0, "0", "stop after so many images; 0 = all");
   app->add_flag("--skip-bad", options->skip_bad,
                 "leave out images that cannot be read or have another size");
 }
@@ -82,14 +85,14 @@ void AddInputArguments(CLI::App* app, RunOptions* options) {
 void AddStreamArguments(CLI::App* app, RunOptions* options) {
   SessionOptions* session = &options->session;
   AddCount(app, "--scale-frames", &session->scale_frames, 1, "the model's",
-           "frames processed together at the start");
+           "frames processed together at the start", kMostScaleFrames);
   AddCount(app, "--window", &session->sliding_window, 1, "the model's",
            "later frames whose patches stay visible");
   AddCount(app, "--keyframe-interval", &options->keyframe_interval, 1, "automatic",
            "store every n-th frame; automatic: 1 up to 320 frames, else frames / 320 rounded up "
            "(windowed: 1)");
   AddCount(app, "--camera-iterations", &session->camera_iterations, 1, "the model's",
-           "refinement passes of the camera head");
+           "refinement passes of the camera head", kMostCameraIterations);
   AddCount(app, "--trajectory-frames", &session->trajectory_frames, 1, "1024",
            "stored frames that are remembered before older ones are thinned out");
   app->add_flag("--strict", session->strict, "end with an error instead of thinning");

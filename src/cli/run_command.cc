@@ -119,6 +119,16 @@ FinishedRun RunInFolder(const RunOptions& options, const RunPlan& plan, const Th
   return run;
 }
 
+// Where the frames of a run that did not end well are, if there are any.
+std::string Remains(const RunOptions& options, const RunPlan& plan, const FinishedRun& run) {
+  const int64_t frames = run.report.frames;
+  if (run.outcome.status == Outcome::Status::kInterrupted) {
+    return frames > 0 ? fmt::format("; they are in {}", options.out) : "";
+  }
+  return frames > 0 ? fmt::format(" ({} of {} frames are in {})", frames, plan.frames, options.out)
+                    : fmt::format(" (before the first of {} frames was done)", plan.frames);
+}
+
 ExitCode Report(const RunOptions& options, const RunPlan& plan, const FinishedRun& run,
                 Console* console) {
   const RunReport& report = run.report;
@@ -128,18 +138,10 @@ ExitCode Report(const RunOptions& options, const RunPlan& plan, const FinishedRu
   } else if (!options.quiet) {
     PrintOut(SummaryText(options, plan, report, run.times));
   }
-  switch (run.outcome.status) {
-    case Outcome::Status::kComplete:
-      break;
-    case Outcome::Status::kFailed:
-      PrintError(fmt::format("{} ({} of {} frames are in {})", run.outcome.message, report.frames,
-                             plan.frames, options.out));
-      return ExitCode::kFailed;
-    case Outcome::Status::kInterrupted:
-      PrintError(fmt::format("{}; they are in {}", run.outcome.message, options.out));
-      return ExitCode::kInterrupted;
-  }
-  return ExitCode::kOk;
+  if (run.outcome.status == Outcome::Status::kComplete) return ExitCode::kOk;
+  PrintError(run.outcome.message + Remains(options, plan, run));
+  return run.outcome.status == Outcome::Status::kFailed ? ExitCode::kFailed
+                                                        : ExitCode::kInterrupted;
 }
 
 }  // namespace

@@ -11,8 +11,8 @@
 namespace lingbot {
 namespace {
 
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kNoNumber = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInfinite = std::numeric_limits<float>::infinity();
 
 double ScaleOf(const std::vector<float>& aligned, const std::vector<float>& window) {
   const DepthPair pair = {aligned, window};
@@ -26,8 +26,8 @@ TEST(MedianDepthScaleTest, LowerMiddleElement) {
 }
 
 TEST(MedianDepthScaleTest, IgnoresWhatIsNotFiniteOrNearlyZero) {
-  EXPECT_EQ(ScaleOf({7, kNan, 9, 9, 9, kInf}, {1, 1, kNan, 1.1e-7f, 0, 1}), 7.0);
-  EXPECT_EQ(ScaleOf({kNan, 5, 5}, {1, 0, kInf}), 1.0);  // none left
+  EXPECT_EQ(ScaleOf({7, kNoNumber, 9, 9, 9, kInfinite}, {1, 1, kNoNumber, 1.1e-7f, 0, 1}), 7.0);
+  EXPECT_EQ(ScaleOf({kNoNumber, 5, 5}, {1, 0, kInfinite}), 1.0);  // none left
   EXPECT_EQ(ScaleOf({}, {}), 1.0);
   EXPECT_EQ(MedianDepthScale({}), 1.0);
   EXPECT_EQ(ScaleOf({2.4e-7f, 9}, {1.2e-7f, 0}), 2.0);  // just above the limit

@@ -17,7 +17,7 @@ namespace {
 using ::testing::HasSubstr;
 using Json = nlohmann::ordered_json;
 
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kNoNumber = std::numeric_limits<float>::quiet_NaN();
 
 // Frames whose depth grows with the index.
 class TestStream {
@@ -211,12 +211,12 @@ TEST(RunWriterTest, BrokenFramesAreReported) {
   RunWriter writer(folder / "out", {}, Info());
   writer.AddFrame(stream.Frame(0));
   FrameRecord record = stream.Frame(1);
-  record.pose[4] = kNan;
+  record.pose[4] = kNoNumber;
   writer.AddFrame(record);
   record = stream.Frame(2);
   record.pose[8] = 0.0f;
   stream.depth[0] = 1e6f;
-  stream.depth[1] = kNan;
+  stream.depth[1] = kNoNumber;
   writer.AddFrame(record);
   record = stream.Frame(3);
   record.pose[7] = 4.0f;
@@ -239,7 +239,7 @@ TEST(RunWriterTest, DepthUnitWaitsForAValidDepth) {
   TestStream stream(14, 28);
   RunWriter writer(folder / "out", {}, Info());
   FrameRecord record = stream.Frame(0);
-  std::fill(stream.depth.begin(), stream.depth.end(), kNan);
+  std::fill(stream.depth.begin(), stream.depth.end(), kNoNumber);
   writer.AddFrame(record);
   EXPECT_TRUE(Manifest(folder / "out")["depth_png"]["unit"].is_null());
   writer.AddFrame(stream.Frame(1));

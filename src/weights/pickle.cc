@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/check.h"
+#include "weights/advice.h"
 
 namespace lingbot {
 namespace {
@@ -72,9 +73,6 @@ enum Op : uint8_t {
 constexpr int64_t kMaxSteps =
     4'000'000;  // twenty times what the released model's optimizer state takes
 constexpr size_t kMaxGlobalName = 256;
-constexpr const char* kDamaged = "the file is damaged, download it again";
-constexpr const char* kSaveStateDict =
-    "save the weights alone with torch.save(model.state_dict(), FILE)";
 
 }  // namespace
 

@@ -10,15 +10,13 @@
 #include <vector>
 
 #include "base/check.h"
+#include "weights/advice.h"
 #include "weights/safetensors_names.h"
 
 namespace lingbot {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "files are little-endian");
-
-constexpr uint64_t kMaxHeader = 100'000'000;  // the format's own limit
-constexpr const char* kDamaged = "the file is damaged, download it again";
 
 struct HeaderEntry {
   std::string name;
@@ -186,10 +184,10 @@ uint64_t HeaderLength(std::span<const std::byte> bytes, const std::string& where
         "{} is truncated: {} bytes are too few for a safetensors file; download it again", where,
         bytes.size());
   std::memcpy(&length, bytes.data(), sizeof(length));
-  Check(length <= kMaxHeader, ErrorCode::kCorruptFile,
+  Check(length <= kMaxSafetensorsHeader, ErrorCode::kCorruptFile,
         "{} claims a header of {} bytes (at most {} are allowed): it is no safetensors file or is "
         "damaged, download it again",
-        where, length, kMaxHeader);
+        where, length, kMaxSafetensorsHeader);
   Check(length <= bytes.size() - sizeof(length), ErrorCode::kCorruptFile,
         "{} is truncated: its header takes {} bytes but the file has only {}; download it again",
         where, length, bytes.size());

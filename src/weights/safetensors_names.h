@@ -2,12 +2,15 @@
 #define LINGBOT_WEIGHTS_SAFETENSORS_NAMES_H_
 
 #include <array>
+#include <cstddef>
 #include <string_view>
 #include <utility>
 
 #include "base/dtype.h"
 
 namespace lingbot {
+
+inline constexpr size_t kMaxSafetensorsHeader = 100'000'000;  // bytes; the format's own limit
 
 // What safetensors calls the element types.
 inline constexpr std::array<std::pair<std::string_view, DType>, 10> kSafetensorsTypes = {{

@@ -17,8 +17,6 @@
 namespace lingbot {
 namespace {
 
-constexpr size_t kMaxHeader = 100'000'000;  // the format's own limit
-
 std::string TypeName(DType dtype) {
   for (const auto& [name, type] : kSafetensorsTypes) {
     if (type == dtype) return std::string(name);
@@ -64,9 +62,9 @@ std::string HeaderText(const std::vector<SafetensorsWriter::Entry>& entries,
          "names and metadata of a safetensors file must be UTF-8 text: {}", error.what());
   }
   text.resize((text.size() + 7) / 8 * 8, ' ');  // so that the data begins at a multiple of 8
-  Check(text.size() <= kMaxHeader, ErrorCode::kInvalidArgument,
+  Check(text.size() <= kMaxSafetensorsHeader, ErrorCode::kInvalidArgument,
         "a safetensors header of {} bytes is larger than the {} that the format allows",
-        text.size(), kMaxHeader);
+        text.size(), kMaxSafetensorsHeader);
   return text;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "weights/advice.h"
 #include "weights/pickle.h"
 #include "weights/zip_directory.h"
 
@@ -14,10 +15,6 @@ namespace {
 
 using Kind = Pickle::Kind;
 using Ref = Pickle::Ref;
-
-constexpr const char* kDamaged = "the file is damaged, download it again";
-constexpr const char* kSaveStateDict =
-    "save the weights alone with torch.save(model.state_dict(), FILE)";
 
 // A block of elements in the file that tensors are windows onto.
 struct Storage {

@@ -24,7 +24,7 @@ constexpr uint64_t kMaxComment = 65535;
 constexpr uint16_t kZip64Extra = 1;
 constexpr uint32_t kIn64Bits = 0xFFFFFFFF;  // "the value is in the 64-bit extension"
 
-constexpr const char* kDamaged = "the file is damaged or truncated, download it again";
+constexpr const char* kDamagedArchive = "the file is damaged or truncated, download it again";
 
 template <typename T>
 T Load(std::span<const std::byte> bytes, uint64_t offset) {
@@ -68,7 +68,7 @@ ZipDirectory::ZipDirectory(std::span<const std::byte> bytes, std::string name)
             location.entries <= location.size / kCentralSize,
         ErrorCode::kCorruptFile,
         "the table of contents of {} ({} entries in {} bytes at {}) does not fit its {} bytes: {}",
-        name_, location.entries, location.size, location.offset, bytes_.size(), kDamaged);
+        name_, location.entries, location.size, location.offset, bytes_.size(), kDamagedArchive);
   uint64_t position = location.offset;
   for (uint64_t i = 0; i < location.entries; ++i) {
     position = ReadEntry(position, location.offset + location.size);
@@ -110,7 +110,7 @@ ZipDirectory::Location ZipDirectory::Zip64Location(uint64_t end_record,
   Check(record <= locator && locator - record >= kZip64EndSize &&
             Load<uint32_t>(bytes_, record) == kZip64EndSignature,
         ErrorCode::kCorruptFile, "the 64-bit end record of {} is not at byte {}: {}", name_, record,
-        kDamaged);
+        kDamagedArchive);
   return {Load<uint64_t>(bytes_, record + 48), Load<uint64_t>(bytes_, record + 40),
           Load<uint64_t>(bytes_, record + 32)};
 }
@@ -119,7 +119,7 @@ ZipDirectory::Location ZipDirectory::Zip64Location(uint64_t end_record,
 uint64_t ZipDirectory::ReadEntry(uint64_t position, uint64_t end) {
   Check(end - position >= kCentralSize && Load<uint32_t>(bytes_, position) == kCentralSignature,
         ErrorCode::kCorruptFile, "the table of contents of {} breaks off at byte {}: {}", name_,
-        position, kDamaged);
+        position, kDamagedArchive);
   ZipEntry entry;
   entry.flags = Load<uint16_t>(bytes_, position + 8);
   entry.method = Load<uint16_t>(bytes_, position + 10);
@@ -131,20 +131,20 @@ uint64_t ZipDirectory::ReadEntry(uint64_t position, uint64_t end) {
   entry.header = Load<uint32_t>(bytes_, position + 42);
   position += kCentralSize;
   Check(name_length + extra_length + comment_length <= end - position, ErrorCode::kCorruptFile,
-        "the table of contents of {} breaks off at byte {}: {}", name_, position, kDamaged);
+        "the table of contents of {} breaks off at byte {}: {}", name_, position, kDamagedArchive);
   const std::string_view entry_name = Text(bytes_.subspan(position, name_length));
   position += name_length;
   Check(ApplyExtra(bytes_.subspan(position, extra_length), entry) &&
             entries_.emplace(entry_name, entry).second,
         ErrorCode::kCorruptFile, "the table of contents of {} lists a file twice or wrongly: {}",
-        name_, kDamaged);
+        name_, kDamagedArchive);
   return position + extra_length + comment_length;
 }
 
 ZipDirectory::Contents ZipDirectory::Open(std::string_view entry) const {
   const auto found = entries_.find(entry);
   Check(found != entries_.end(), ErrorCode::kCorruptFile, "{} lacks its part '{}': {}", name_,
-        entry, kDamaged);
+        entry, kDamagedArchive);
   const ZipEntry& info = found->second;
   Check(info.method == 0 && (info.flags & 1) == 0, ErrorCode::kUnsupportedFormat,
         "'{}' in {} is {}; only archives as torch.save writes them can be read: save the "
@@ -154,14 +154,14 @@ ZipDirectory::Contents ZipDirectory::Open(std::string_view entry) const {
   Check(info.size == info.packed && info.header <= total && total - info.header >= kLocalSize &&
             Load<uint32_t>(bytes_, info.header) == kLocalSignature,
         ErrorCode::kCorruptFile, "'{}' is not where the table of contents of {} says: {}", entry,
-        name_, kDamaged);
+        name_, kDamagedArchive);
   const uint64_t name_length = Load<uint16_t>(bytes_, info.header + 26);
   const uint64_t extra_length = Load<uint16_t>(bytes_, info.header + 28);
   const uint64_t room = total - info.header - kLocalSize;
   Check(name_length + extra_length <= room && info.size <= room - name_length - extra_length &&
             Text(bytes_.subspan(info.header + kLocalSize, name_length)) == entry,
         ErrorCode::kCorruptFile, "the header of '{}' in {} contradicts the table of contents: {}",
-        entry, name_, kDamaged);
+        entry, name_, kDamagedArchive);
   const uint64_t offset = info.header + kLocalSize + name_length + extra_length;
   return {offset, bytes_.subspan(offset, info.size)};
 }

@@ -2,6 +2,7 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <regex>
 
 #include "fixtures.h"
@@ -125,10 +126,84 @@ TEST_F(FailureTest, InterruptedRunIsFinished) {
   }
 }
 
+// The first result needs more frames than can be read before the signal is seen.
+TEST_F(FailureTest, InterruptedBeforeTheFirstFrame) {
+  WriteManyFrames(Path("in"));
+  Program program(Arguments({"--scale-frames", "1000"}));
+  ASSERT_TRUE(program.WaitForError("loading"));
+  program.Send(SIGINT);
+  const Finished run = program.Wait();
+  ExpectError(run, 130, {"interrupted by signal 2 before the first of 3000 frames was done"});
+  EXPECT_THAT(run.err, testing::Not(HasSubstr("they are in")));
+  ExpectFrames(0, "interrupted");
+}
+
+TEST_F(FailureTest, TwoRunsDoNotShareAFolder) {
+  WriteManyFrames(Path("in"));
+  WriteFrames(Path("short"), 2);
+  Program first(Arguments({"--scale-frames", "1", "--window", "2"}));
+  ASSERT_TRUE(first.WaitForError("frame 1/3000"));
+  const Finished second = RunProgram({"run", Path("short").string(), "--model", model(), "--out",
+                                      Path("out").string(), "--overwrite"});
+  ExpectError(second, 1, {"another run is writing into", Path("out").string()});
+  first.Send(SIGINT);
+  const Finished run = first.Wait();
+  EXPECT_EQ(run.exit_code, 130) << run.err;
+  const nlohmann::json manifest = ReadJson(Path("out/manifest.json"));
+  EXPECT_EQ(manifest["input"], Path("in").string());
+  ExpectFrames(manifest["frames"], "interrupted");
+}
+
+TEST_F(FailureTest, NoFinitePoseIsAnError) {
+  WriteFrames(Path("in"), 3);
+  ModelChange change;
+  change.damage = "camera_head.pose_branch.fc2.bias";
+  WriteModel(Path("damaged.safetensors"), change);
+  const std::vector<std::string> arguments = {
+      "run",   Path("in").string(),  "--model", Path("damaged.safetensors").string(),
+      "--out", Path("out").string(), "--json"};
+  for (const bool ply : {true, false}) {
+    std::vector<std::string> all = arguments;
+    all.push_back(ply ? "--overwrite" : "--no-ply");
+    if (!ply) all.push_back("--overwrite");
+    const Finished run = RunProgram(all);
+    ExpectError(run, 1, {"none of the 3 frames has a finite pose", "weights are damaged"});
+    EXPECT_EQ(run.json()["status"], "failed");
+    const nlohmann::json manifest = ReadJson(Path("out/manifest.json"));
+    EXPECT_EQ(manifest["status"], "failed");
+    EXPECT_THAT(manifest["error"].get<std::string>(), HasSubstr("finite pose"));
+    EXPECT_EQ(CountPoses(Path("out/trajectory_tum.txt")), 0);
+  }
+}
+
+// Without a descriptor 0, 1 or 2 the next file to be opened would get its number, and with it what
+// the program prints.
+TEST_F(FailureTest, ResultsStayCleanWhenStreamsAreClosed) {
+  WriteFrames(Path("in"), 3);
+  const std::vector<std::string> more = {"--scale-frames", "2", "--overwrite"};
+  ASSERT_EQ(Run(more).exit_code, 0);
+  std::map<fs::path, std::string> expected;
+  for (const auto& entry : fs::recursive_directory_iterator(Path("out"))) {
+    const fs::path& path = entry.path();
+    if (entry.is_regular_file() && path.filename() != "manifest.json") {
+      expected[path] = ReadText(path);
+    }
+  }
+  ASSERT_GE(expected.size(), 3u * 3 + 3);
+  for (const std::vector<int>& closed :
+       std::vector<std::vector<int>>{{0}, {1}, {2}, {0, 1}, {1, 2}, {0, 1, 2}}) {
+    SCOPED_TRACE(testing::PrintToString(closed));
+    const bool lost = std::count(closed.begin(), closed.end(), 1) > 0;  // the summary
+    EXPECT_EQ(Run(more, {0, "", closed}).exit_code, lost ? 1 : 0);
+    ExpectFrames(3);
+    for (const auto& [path, text] : expected) EXPECT_TRUE(ReadText(path) == text) << path;
+  }
+}
+
 // Frames are written until a file reaches the limit, which is what a full disk looks like.
 TEST_F(FailureTest, FullDiskEndsTheRunWithTheFramesThatFit) {
   WriteFrames(Path("in"), 40);
-  const Finished run = Run({"--scale-frames", "2"}, {/*file_bytes=*/24000, ""});
+  const Finished run = Run({"--scale-frames", "2"}, {/*file_bytes=*/24000, "", {}});
   ExpectError(run, 1, {"frames.jsonl"});
   const nlohmann::json manifest = ReadJson(Path("out/manifest.json"));
   EXPECT_EQ(manifest["status"], "failed");
@@ -146,7 +221,7 @@ TEST_F(FailureTest, FullDiskEndsTheRunWithTheFramesThatFit) {
 
 TEST_F(FailureTest, ASummaryThatNobodyGotIsAnError) {
   WriteFrames(Path("in"), 1);
-  ExpectError(Run({"--json"}, {0, "/dev/full"}), 1, {"standard output"});
+  ExpectError(Run({"--json"}, {0, "/dev/full", {}}), 1, {"standard output"});
   ExpectFrames(1);
 }
 

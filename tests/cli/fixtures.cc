@@ -2,10 +2,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <sstream>
 
 #include "weights/hashed_weights.h"
@@ -81,6 +83,9 @@ void WriteModel(const fs::path& path, const ModelChange& change) {
   for (const auto& [name, info] : weights.tensors()) {
     std::vector<float> values(static_cast<size_t>(info.shape.elements()));
     weights.ReadFloats(name, values.data());
+    if (name == change.damage) {
+      std::fill(values.begin(), values.end(), std::numeric_limits<float>::quiet_NaN());
+    }
     writer.WriteValues<float>(name, values);
   }
   writer.Finish();

@@ -8,6 +8,7 @@ namespace lingbot::cli {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 
 class InputTest : public CliTest {
@@ -45,11 +46,11 @@ TEST_F(InputTest, RefusesOptions) {
       {{"--image-size", "1000000"}, "--image-size"},
       {{"--image-size", "big"}, "--image-size"},
       {{"--scale-frames", "0"}, "--scale-frames"},
-      {{"--scale-frames", "5000"}, "scale_frames must be between"},
+      {{"--scale-frames", "5000"}, "[1 - 1024]"},
       {{"--window", "-1"}, "--window"},
       {{"--window", "99999999999999999999"}, "--window"},
       {{"--keyframe-interval", "0"}, "--keyframe-interval"},
-      {{"--camera-iterations", "1000"}, "camera_iterations must be between"},
+      {{"--camera-iterations", "1000"}, "[1 - 64]"},
       {{"--trajectory-frames", "3"}, "trajectory_frames is 3"},
       {{"--mode", "backwards"}, "--mode"},
       {{"--mode", "windowed", "--window-size", "7"}, "window size 7 is smaller"},
@@ -84,6 +85,9 @@ TEST_F(InputTest, HelpAndVersionAreNoErrors) {
        {"--image-size", "--keyframe-interval", "--memory-limit", "--skip-bad"}) {
     EXPECT_THAT(help.out, HasSubstr(option));
   }
+  EXPECT_THAT(help.out, ContainsRegex("--scale-frames INT:INT in \\[1 - 1024\\]"));
+  EXPECT_THAT(help.out, ContainsRegex("--camera-iterations INT:INT in \\[1 - 64\\]"));
+  EXPECT_THAT(help.out, HasSubstr("stop after so many images; 0 = all"));
   EXPECT_EQ(RunProgram({"--help"}).exit_code, 0);
   EXPECT_THAT(RunProgram({"--version"}).out, HasSubstr("lingbot-map 0."));
 }

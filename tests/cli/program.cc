@@ -22,23 +22,24 @@ bool ReadPiece(int descriptor, std::string* text) {
   return count > 0;
 }
 
-[[noreturn]] void Exec(const std::vector<std::string>& arguments, const Limits& limits, int out,
-                       int err) {
+[[noreturn]] void Exec(const std::string& path, const std::vector<std::string>& arguments,
+                       const Limits& limits, int out, int err) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that is killed leaves no run behind
-  const int null = ::open("/dev/null", O_RDONLY);
+  const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   ::dup2(null, STDIN_FILENO);
   const int target =
-      limits.stdout_path.empty() ? out : ::open(limits.stdout_path.c_str(), O_WRONLY);
+      limits.stdout_path.empty() ? out : ::open(limits.stdout_path.c_str(), O_WRONLY | O_CLOEXEC);
   ::dup2(target, STDOUT_FILENO);
   ::dup2(err, STDERR_FILENO);
   if (limits.file_bytes > 0) {
     const rlimit limit = {limits.file_bytes, limits.file_bytes};
     ::setrlimit(RLIMIT_FSIZE, &limit);
   }
-  std::vector<char*> argv = {const_cast<char*>(LINGBOT_PROGRAM)};
+  for (const int descriptor : limits.closed) ::close(descriptor);
+  std::vector<char*> argv = {const_cast<char*>(path.c_str())};
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
-  ::execv(LINGBOT_PROGRAM, argv.data());
+  ::execv(path.c_str(), argv.data());
   ::_exit(126);
 }
 
@@ -57,7 +58,8 @@ std::vector<std::string> Finished::error_lines() const {
   return lines;
 }
 
-Program::Program(const std::vector<std::string>& arguments, const Limits& limits) {
+Program::Program(const std::vector<std::string>& arguments, const Limits& limits,
+                 const std::string& path) {
   int out[2];
   int err[2];
   if (::pipe2(out, O_CLOEXEC) != 0 || ::pipe2(err, O_CLOEXEC) != 0) {
@@ -65,7 +67,7 @@ Program::Program(const std::vector<std::string>& arguments, const Limits& limits
   }
   child_ = ::fork();
   if (child_ < 0) throw std::runtime_error("fork");
-  if (child_ == 0) Exec(arguments, limits, out[1], err[1]);
+  if (child_ == 0) Exec(path, arguments, limits, out[1], err[1]);
   ::close(out[1]);
   ::close(err[1]);
   out_ = out[0];
@@ -111,6 +113,10 @@ Finished Program::Wait() {
 
 Finished RunProgram(const std::vector<std::string>& arguments, const Limits& limits) {
   return Program(arguments, limits).Wait();
+}
+
+Finished RunTool(const std::string& name, const std::vector<std::string>& arguments) {
+  return Program(arguments, {}, std::string(LINGBOT_BIN) + "/" + name).Wait();
 }
 
 }  // namespace lingbot::cli

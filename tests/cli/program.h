@@ -24,12 +24,15 @@ struct Finished {
 struct Limits {
   uint64_t file_bytes = 0;  // RLIMIT_FSIZE; 0 = none
   std::string stdout_path;  // instead of a pipe
+  std::vector<int>
+      closed;  // of descriptors 0 to 2, those that do not exist when the program starts
 };
 
-// The program lingbot-map as a child process.
+// A program as a child process: lingbot-map, or another one of the build.
 class Program {
  public:
-  explicit Program(const std::vector<std::string>& arguments, const Limits& limits = {});
+  explicit Program(const std::vector<std::string>& arguments, const Limits& limits = {},
+                   const std::string& path = LINGBOT_PROGRAM);
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
@@ -47,6 +50,9 @@ class Program {
 };
 
 Finished RunProgram(const std::vector<std::string>& arguments, const Limits& limits = {});
+
+// A tool of the build by its name.
+Finished RunTool(const std::string& name, const std::vector<std::string>& arguments);
 
 }  // namespace lingbot::cli
 

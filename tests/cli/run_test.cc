@@ -179,6 +179,31 @@ TEST_F(RunTest, LeavesTheInputAlone) {
   EXPECT_GT(CountVertices(out / "points.ply"), 0);
 }
 
+// File names are bytes; JSON is UTF-8.
+TEST_F(RunTest, TakesNamesThatAreNoUtf8) {
+  const fs::path input = Path("in \xe4\xff");
+  fs::create_directories(input);
+  for (const char* name : {"a \xc3.png", "b \xfc\xdf.png", "c \xed\xa0\x80.png"}) {
+    WriteBytes(input / name, Png(84, 56, name[0]));
+  }
+  const fs::path out = Path("out \xe9");
+  const Finished run = RunProgram({"run", input.string(), "--model", model(), "--out", out.string(),
+                                   "--precision", "fp32", "--json"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_TRUE(run.json().is_object()) << run.out;
+  const nlohmann::json manifest = ReadJson(out / "manifest.json");
+  ASSERT_TRUE(manifest.is_object()) << ReadText(out / "manifest.json");
+  EXPECT_EQ(manifest["input"], Path("in \ufffd\ufffd").string());
+  std::vector<std::string> names;
+  for (const std::string& line : ReadLines(out / "frames.jsonl")) {
+    const auto record = nlohmann::json::parse(line, nullptr, false);
+    ASSERT_TRUE(record.is_object()) << line;
+    names.push_back(record["source"]);
+  }
+  EXPECT_THAT(names,
+              ElementsAre("a \ufffd.png", "b \ufffd\ufffd.png", testing::StartsWith("c \ufffd")));
+}
+
 TEST_F(RunTest, SaysOnceThatPortraitsLoseRows) {
   fs::create_directories(Path("in"));
   for (int i = 0; i < 3; ++i) {
