@@ -88,6 +88,7 @@ void FrameAttention(Context&, AttentionBackend, int64_t, const TensorView&, cons
   Refuse();
 }
 float QueryScale(AttentionBackend, int64_t) { Refuse(); }
+void EntryAttention(Context&, const TensorView&, const EntryKv&, const TensorView&) { Refuse(); }
 void StoreEntries(Context&, const TensorView&, const TensorView&, float*, float*, const int32_t*) {
   Refuse();
 }
