@@ -146,8 +146,9 @@ class Comparison {
                const TensorView& values) {
     const int64_t rows = values.dim(0) / frames;
     for (int64_t frame = first_frame; frame < first_frame + frames; ++frame) {
-      const std::string suffix = name == "patch_tokens" ? "" : "." + std::to_string(index);
-      const std::string probe = "probe." + std::to_string(frame) + "." + name + suffix;
+      const std::string probe = name == "patch_tokens"
+                                    ? fmt::format("probe.{}.{}", frame, name)
+                                    : fmt::format("probe.{}.{}.{}", frame, name, index);
       if (std::find(names_.begin(), names_.end(), probe) == names_.end()) continue;
       const Buffer expected = golden_.Read(probe);
       const TensorView own =
