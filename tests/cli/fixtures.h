@@ -21,7 +21,7 @@ namespace lingbot::cli {
 struct ModelChange {
   std::string drop;                     // tensor to leave out
   std::map<std::string, Shape> shapes;  // tensors to add or to give another shape
-  std::string damage;                   // tensor whose values are no numbers
+  std::string damage = {};              // tensor whose values are no numbers
 };
 
 // A seeded network small enough to run hundreds of frames in a test: width 84, 128 channels; scale
