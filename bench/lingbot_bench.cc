@@ -70,9 +70,11 @@ void RunOps(const OpsArguments& arguments) {
     fmt::print("{}\n", report.dump(2));
     return;
   }
-  fmt::print("{}{}", MachineText(machine, threads), RateHeading());
-  BenchOps(options, [](const RateRow& row) {
-    fmt::print("{}", RateText(row));
+  // With the first row, so that a section that there is not leaves nothing behind.
+  std::string heading = MachineText(machine, threads) + RateHeading();
+  BenchOps(options, [&heading](const RateRow& row) {
+    fmt::print("{}{}", heading, RateText(row));
+    heading.clear();
     std::fflush(stdout);
   });
 }

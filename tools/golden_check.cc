@@ -97,6 +97,7 @@ bool CheckFile(const std::string& file, const Settings& settings) {
 }
 
 int Run(const Settings& settings) {
+  ParseDevice(settings.device);  // before the first file
   bool all = true;
   for (const std::string& file : settings.files) {
     try {
