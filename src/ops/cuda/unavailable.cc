@@ -45,9 +45,10 @@ void LayerNorm(Context&, const TensorView&, const TensorView&, const TensorView&
   Refuse();
 }
 void NormRotate(Context&, const Qkv&, const HeadNorm&, const HeadNorm&, const RotaryTable&,
-                const KvDestination*) {
+                const KvDestination*, DType) {
   Refuse();
 }
+void ConvertInPlace(Context&, const TensorView&, DType) { Refuse(); }
 void SetTimeAngles(Context&, const float*, int64_t, int64_t, const RotaryTable&) { Refuse(); }
 void ResizeBilinear(Context&, const TensorView&, const TensorView*, const TensorView*,
                     const TensorView&) {
