@@ -109,8 +109,11 @@ void EncoderBlock(const BlockContext& context, const BlockWeights& weights, int6
                   const TensorView& x) {
   const Arena::Scope scope(context.ops.arena());
   const TensorView attended = context.ops.arena().Allocate(context.activations, x.shape());
-  AttendInFrames(context, weights.shape, frames, ops::kUnbounded, /*prescaled=*/false,
-                 ops::AsTheyAre(context.ops, ComputeQkv(context, weights, x)), attended);
+  {
+    const Arena::Scope inner(context.ops.arena());
+    AttendInFrames(context, weights.shape, frames, ops::kUnbounded, /*prescaled=*/false,
+                   ops::AsTheyAre(context.ops, ComputeQkv(context, weights, x)), attended);
+  }
   ProjectAndMlp(context, weights, attended, x);
 }
 
@@ -119,10 +122,13 @@ void FrameBlock(const BlockContext& context, const RotaryBlockWeights& weights, 
   const ops::Profile::Scope stage(context.profile, Stage::kFrameBlocks);
   const Arena::Scope scope(context.ops.arena());
   const TensorView attended = context.ops.arena().Allocate(context.activations, x.shape());
-  const Qkv qkv = ops::NormRotate(context.ops, ComputeQkv(context, weights.block, x),
-                                  QueryNorm(context, weights), KeyNorm(weights), positions);
-  AttendInFrames(context, weights.block.shape, frames, weights.score_bound, /*prescaled=*/true, qkv,
-                 attended);
+  {
+    const Arena::Scope inner(context.ops.arena());
+    const Qkv qkv = ops::NormRotate(context.ops, ComputeQkv(context, weights.block, x),
+                                    QueryNorm(context, weights), KeyNorm(weights), positions);
+    AttendInFrames(context, weights.block.shape, frames, weights.score_bound, /*prescaled=*/true,
+                   qkv, attended);
+  }
   ProjectAndMlp(context, weights.block, attended, x);
 }
 
@@ -132,11 +138,12 @@ void GlobalBlock(const BlockContext& context, const RotaryBlockWeights& weights,
   const ops::Profile::Scope stage(context.profile, Stage::kGlobalOther);
   const Arena::Scope scope(context.ops.arena());
   const TensorView attended = context.ops.arena().Allocate(context.activations, x.shape());
-  const TensorView q = ops::NormRotateStore(context.ops, ComputeQkv(context, weights.block, x),
-                                            QueryNorm(context, weights), KeyNorm(weights),
-                                            positions, cache.Destination(block));
   {
-    const ops::Profile::Scope inner(context.profile, Stage::kGlobalAttention);
+    const Arena::Scope inner(context.ops.arena());
+    const TensorView q = ops::NormRotateStore(context.ops, ComputeQkv(context, weights.block, x),
+                                              QueryNorm(context, weights), KeyNorm(weights),
+                                              positions, cache.Destination(block));
+    const ops::Profile::Scope attention(context.profile, Stage::kGlobalAttention);
     ops::PagedAttention(context.ops, context.attention, q, cache.View(block), weights.score_bound,
                         attended.Reshape(q.shape()));
   }
@@ -147,10 +154,13 @@ void CameraBlock(const BlockContext& context, const BlockWeights& weights, KvCac
                  int block, const TensorView& x) {
   const Arena::Scope scope(context.ops.arena());
   const TensorView attended = context.ops.arena().Allocate(context.activations, x.shape());
-  const Qkv qkv = ComputeQkv(context, weights, x);
-  cache.AppendCamera(pass, block, qkv.k, qkv.v);
-  ops::EntryAttention(context.ops, context.attention, qkv.q, cache.CameraView(pass, block),
-                      attended.Reshape(qkv.q.shape()));
+  {
+    const Arena::Scope inner(context.ops.arena());
+    const Qkv qkv = ComputeQkv(context, weights, x);
+    cache.AppendCamera(pass, block, qkv.k, qkv.v);
+    ops::EntryAttention(context.ops, context.attention, qkv.q, cache.CameraView(pass, block),
+                        attended.Reshape(qkv.q.shape()));
+  }
   ProjectAndMlp(context, weights, attended, x);
 }
 
@@ -166,8 +176,10 @@ size_t BlockWorkspaceBytes(const BlockShape& shape, const ops::Setup& setup, int
   const size_t attending =
       std::max(values(c),
                ops::AttentionWorkspaceBytes(setup, rows, kv_tokens, shape.heads, shape.head_dim()));
-  // attended + qkv, then either the attention's own or the MLP's temporaries
-  return values(c) + values(3 * c) + std::max(attending, values(c) + values(shape.hidden)) +
+  // attended, then either qkv with what computes or attends to it, or the MLP's temporaries
+  return values(c) +
+         std::max(values(3 * c) + std::max(values(c), attending),
+                  values(c) + values(shape.hidden)) +
          widest_product;
 }
 

@@ -272,9 +272,9 @@ void ActivatePose(Context& context, const TensorView& raw, const TensorView& pos
 }
 
 void StoreEntries(Context& context, const TensorView& k, const TensorView& v, float* k_entries,
-                  float* v_entries, const int32_t* first) {
+                  float* v_entries, int64_t stride, const int32_t* first) {
   StoreRowsBehind(k.data<float>(), v.data<float>(), k.stride(0), k.dim(0), k.dim(1) * k.dim(2),
-                  first, k_entries, v_entries, StreamOf(context));
+                  first, k_entries, v_entries, stride, StreamOf(context));
 }
 
 void FillBytes(Context& context, void* target, int value, size_t bytes) noexcept {

@@ -89,7 +89,7 @@ void EntryAttention(Context& context, const TensorView& q, const EntryKv& kv,
 
 // See ops/gpu_memory.h.
 void StoreEntries(Context& context, const TensorView& k, const TensorView& v, float* k_entries,
-                  float* v_entries, const int32_t* first);
+                  float* v_entries, int64_t stride, const int32_t* first);
 void FillBytes(Context& context, void* target, int value, size_t bytes) noexcept;
 void MoveRows(Context& context, std::span<std::byte* const> planes, size_t row_bytes,
               std::span<const int64_t> from, std::span<const int64_t> to) noexcept;
