@@ -2,6 +2,7 @@
 #define LINGBOT_CLI_RUN_OPTIONS_H_
 
 #include <cstdint>
+#include <limits>
 #include <string>
 
 #include "base/option_names.h"
@@ -22,6 +23,9 @@ struct RunOptions {
   ResizeMode resize = ResizeMode::kCrop;
   int64_t stride = 1;
   int64_t max_frames = 0;  // 0 = all
+  double frames_per_second = 0;  // videos: 0 = all frames
+  double start = 0;              // videos: seconds
+  double end = std::numeric_limits<double>::infinity();
   bool skip_bad = false;
 
   bool windowed = false;
