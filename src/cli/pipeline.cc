@@ -91,9 +91,9 @@ Outcome Pipeline::Run() {
 
 Outcome Pipeline::Interrupted() const {
   const std::string of_all = total() > 0 ? fmt::format(" of {}", total()) : "";
-  const std::string how_far =
-      written_ > 0 ? fmt::format("after {}{} frames", written_, of_all)
-                   : fmt::format("before the first{} frames was done", of_all);
+  const std::string how_far = written_ > 0
+                                  ? fmt::format("after {}{} frames", written_, of_all)
+                                  : fmt::format("before the first{} frames was done", of_all);
   return {Outcome::Status::kInterrupted, ErrorCode::kInternal,
           fmt::format("interrupted by signal {} {}", stop_.number(), how_far)};
 }

@@ -20,8 +20,8 @@
 
 namespace lingbot::cli {
 
-// Seconds by stage, over all frames. `decode` is the time spent waiting for frames, which are decoded
-// on another thread. `network` is the session's time without the writing inside.
+// Seconds by stage, over all frames. `decode` is the time spent waiting for frames, which are
+// decoded on another thread. `network` is the session's time without the writing inside.
 struct RunTimes {
   double decode = 0;
   double preprocess = 0;

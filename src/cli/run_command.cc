@@ -29,8 +29,9 @@ void AnnouncePlan(const RunOptions& options, const RunPlan& plan, Console* conso
   console->Note(fmt::format(
       "{} of {}x{} pixels, {} on {} in {}, attention {}, plan {} of "
       "memory ({} weights)",
-      FramesText(plan.frames), size.out_width, size.out_height, options.windowed ? "windowed" : "streaming",
-      DeviceOf(model), NameOf(model.precision), NameOf(ResolveAttention(model, plan.session)),
+      FramesText(plan.frames), size.out_width, size.out_height,
+      options.windowed ? "windowed" : "streaming", DeviceOf(model), NameOf(model.precision),
+      NameOf(ResolveAttention(model, plan.session)),
       FormatBytes(plan.memory.total() + plan.own_memory), FormatBytes(plan.memory.weights)));
   if (size.resized_height > size.out_height) {
     console->Note(fmt::format(

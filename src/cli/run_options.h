@@ -22,7 +22,7 @@ struct RunOptions {
   int image_size = 0;  // pixels; 0 = the model's own
   ResizeMode resize = ResizeMode::kCrop;
   int64_t stride = 1;
-  int64_t max_frames = 0;  // 0 = all
+  int64_t max_frames = 0;        // 0 = all
   double frames_per_second = 0;  // videos: 0 = all frames
   double start = 0;              // videos: seconds
   double end = std::numeric_limits<double>::infinity();

@@ -100,7 +100,7 @@ void CheckFrameSizes(const std::vector<FrameInfo>& infos, bool skip, RunPlan* pl
 }
 
 void LookAtInput(const RunOptions& options, const ThreadTeam& team, Console* console,
-                  RunPlan* plan) {
+                 RunPlan* plan) {
   plan->preprocess.image_size =
       options.image_size > 0 ? options.image_size : plan->checkpoint.model.img_size;
   plan->preprocess.patch_size = plan->checkpoint.model.patch_size;
@@ -214,9 +214,8 @@ std::string FramesText(int64_t frames) {
 RunPlan PlanRun(const RunOptions& options, const ThreadTeam& team, Console* console) {
   RunPlan plan;
   AsUsage([&] { CheckOutputFolder(options); });
-  plan.source = AsUsage([&] {
-    return OpenSource(options.input, SourceOptionsOf(options, console));
-  });
+  plan.source =
+      AsUsage([&] { return OpenSource(options.input, SourceOptionsOf(options, console)); });
   plan.checkpoint = InspectCheckpoint(options.model, ModelOptionsOf(options));
   AsUsage([&] { LookAtInput(options, team, console, &plan); });
   AsUsage([&] { PlanStream(options, console, &plan); });

@@ -19,8 +19,8 @@ namespace lingbot::cli {
 // A run that has been checked as far as is possible before memory is taken or a file is written.
 struct RunPlan {
   std::unique_ptr<FrameSource> source;
-  int64_t frames = 0;          // that will be processed, as far as is known; 0 = unknown
-  bool frames_exact = true;    // false: counted without decoding, a few more or fewer may come
+  int64_t frames = 0;        // that will be processed, as far as is known; 0 = unknown
+  bool frames_exact = true;  // false: counted without decoding, a few more or fewer may come
   std::string first_name;
   PreprocessOptions preprocess;
   ResizeSize size;  // of every frame

@@ -17,9 +17,9 @@ TEST(ParseTime, ReadsSecondsMinutesHours) {
 }
 
 TEST(ParseTime, RefusesEverythingElse) {
-  for (const char* text : {"", "-1", "1:", ":1", "1:60", "1:60:00", "1:2:3:4", "1.5:00", "nan",
-                           "inf", "1e3", "0x10", "5s", " 5", "5 ", "1.", ".5", "9999999999",
-                           "1:2.0000000001"}) {
+  for (const char* text :
+       {"", "-1", "1:", ":1", "1:60", "1:60:00", "1:2:3:4", "1.5:00", "nan", "inf", "1e3", "0x10",
+        "5s", " 5", "5 ", "1.", ".5", "9999999999", "1:2.0000000001"}) {
     EXPECT_THROW(ParseTime(text), Error) << text;
   }
 }

@@ -16,9 +16,9 @@ constexpr int64_t kAnalyseMicroseconds = 10'000'000;
 // Containers and bare streams of video. Play lists, and whatever else opens other files or renders
 // text, are not among them.
 constexpr std::array<const char*, 24> kContainers = {
-    "mov",  "matroska", "avi", "mpegts",     "mpeg", "mpegvideo", "m4v",   "flv",
-    "asf",  "ogg",      "ivf", "h264",       "hevc", "obu",       "mjpeg", "mpjpeg",
-    "mxf",  "nut",      "rm",  "dv",         "h263", "vc1",       "wtv",   "yuv4mpegpipe",
+    "mov", "matroska", "avi", "mpegts", "mpeg", "mpegvideo", "m4v",   "flv",
+    "asf", "ogg",      "ivf", "h264",   "hevc", "obu",       "mjpeg", "mpjpeg",
+    "mxf", "nut",      "rm",  "dv",     "h263", "vc1",       "wtv",   "yuv4mpegpipe",
 };
 
 bool IsContainer(const AVInputFormat& format) {
@@ -92,14 +92,9 @@ void Demuxer::Open(ffmpeg::InputFormat* format, int64_t max_pixels) {
         "{}: a damaged or cut-off video ({}): {}; copy it again, or repair it with a tool for that",
         label_, format->long_name, ffmpeg::ErrorText(opened));
   context_.reset(context);
-  // The whole picture first: the size may stand in the header.
+  // Before frames are decoded to look into the streams: the size may stand in the header.
   for (unsigned i = 0; i < context_->nb_streams; ++i) {
-    const AVCodecParameters& codec = *context_->streams[i]->codecpar;
-    if (codec.codec_type != AVMEDIA_TYPE_VIDEO) continue;
-    Check(codec.width <= 0 || codec.height <= max_pixels / codec.width,
-          ErrorCode::kUnsupportedFormat,
-          "{}: {}x{} pixels are more than the {} million that a frame of a video may have", label_,
-          codec.width, codec.height, max_pixels / 1'000'000);
+    CheckSize(*context_->streams[i]->codecpar, max_pixels);
   }
   ProbeOptions options(context_->nb_streams, max_pixels);
   avformat_find_stream_info(context_.get(), options.data());
@@ -125,9 +120,7 @@ void Demuxer::ChooseStream() {
 
 void Demuxer::CheckStream(int64_t max_pixels) const {
   const AVCodecParameters& codec = *stream_->codecpar;
-  Check(codec.width <= 0 || codec.height <= max_pixels / codec.width, ErrorCode::kUnsupportedFormat,
-        "{}: {}x{} pixels are more than the {} million that a frame of a video may have", label_,
-        codec.width, codec.height, max_pixels / 1'000'000);
+  CheckSize(codec, max_pixels);
   // Drawings may refer to other files.
   Check(codec.codec_id != AV_CODEC_ID_NONE && codec.codec_id != AV_CODEC_ID_SVG &&
             avcodec_find_decoder(codec.codec_id) != nullptr,
@@ -135,6 +128,17 @@ void Demuxer::CheckStream(int64_t max_pixels) const {
         "{}: its video is coded as {}, for which this FFmpeg has no decoder; convert it, for "
         "example to H.264",
         label_, avcodec_get_name(codec.codec_id));
+  // A decoder that looked for the size and was refused the memory leaves none.
+  Check(codec.width > 0 && codec.height > 0, ErrorCode::kCorruptFile,
+        "{}: the size of its frames cannot be found out: it is damaged, or they have more than {} "
+        "pixels",
+        label_, max_pixels);
+}
+
+void Demuxer::CheckSize(const AVCodecParameters& codec, int64_t max_pixels) const {
+  Check(codec.width <= 0 || codec.height <= max_pixels / codec.width, ErrorCode::kUnsupportedFormat,
+        "{}: {}x{} pixels are more than the {} that a frame of a video may have", label_,
+        codec.width, codec.height, max_pixels);
 }
 
 bool Demuxer::Read(AVPacket* packet) {

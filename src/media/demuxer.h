@@ -42,6 +42,7 @@ class Demuxer {
   void Open(ffmpeg::InputFormat* format, int64_t max_pixels);
   void ChooseStream();
   void CheckStream(int64_t max_pixels) const;
+  void CheckSize(const AVCodecParameters& codec, int64_t max_pixels) const;
 
   std::unique_ptr<ByteInput> input_;
   std::string label_;

@@ -50,8 +50,8 @@ const int32_t* DisplayMatrix(const AVStream& stream) {
   constexpr size_t kBytes = 9 * sizeof(int32_t);
 #if LIBAVFORMAT_VERSION_INT >= AV_VERSION_INT(60, 15, 100)
   const AVPacketSideData* data =
-      av_packet_side_data_get(stream.codecpar->coded_side_data,
-                              stream.codecpar->nb_coded_side_data, AV_PKT_DATA_DISPLAYMATRIX);
+      av_packet_side_data_get(stream.codecpar->coded_side_data, stream.codecpar->nb_coded_side_data,
+                              AV_PKT_DATA_DISPLAYMATRIX);
   if (data == nullptr || data->size < kBytes) return nullptr;
   return reinterpret_cast<const int32_t*>(data->data);
 #else

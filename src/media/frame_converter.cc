@@ -83,19 +83,17 @@ FrameConverter::FrameConverter(Orientation orientation, AVRational aspect, int64
 FrameConverter::Key FrameConverter::KeyOf(const AVFrame& frame) const {
   const Layout layout = LayoutOf(frame);
   const AVRational aspect = aspect_.num > 0 ? aspect_ : frame.sample_aspect_ratio;
-  return {frame.width,
-          frame.height,
-          layout.format,
-          SquareWidth(frame.width, aspect),
-          MatrixOf(frame),
-          layout.full_range ? 1 : 0};
+  return {frame.width,     frame.height,
+          layout.format,   SquareWidth(frame.width, aspect),
+          MatrixOf(frame), layout.full_range ? 1 : 0};
 }
 
 void FrameConverter::Prepare(const Key& key, const std::string& name) {
   if (scaler_ != nullptr && key == key_) return;
   Check(key.out_width > 0 && key.height > 0 && key.height <= max_pixels_ / key.out_width,
-        ErrorCode::kUnsupportedFormat, "{}: {}x{} pixels are more than the {} million of a frame",
-        name, key.out_width, key.height, max_pixels_ / 1'000'000);
+        ErrorCode::kUnsupportedFormat,
+        "{}: {}x{} pixels are more than the {} that a frame of a video may have", name,
+        key.out_width, key.height, max_pixels_);
   const auto format = static_cast<AVPixelFormat>(key.format);
   // Chroma is interpolated in both directions, and sums are rounded: it shows at edges.
   constexpr int kFlags = SWS_BICUBIC | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INT;
@@ -124,8 +122,8 @@ void FrameConverter::Convert(const AVFrame& frame, const std::string& name, Imag
   const size_t shift = -reinterpret_cast<uintptr_t>(rows_.data()) % kRowAlignment;
   uint8_t* target[4] = {rows_.data() + shift, nullptr, nullptr, nullptr};
   const int strides[4] = {static_cast<int>(stride), 0, 0, 0};
-  const int done = sws_scale(scaler_.get(), frame.data, frame.linesize, 0, key.height, target,
-                             strides);
+  const int done =
+      sws_scale(scaler_.get(), frame.data, frame.linesize, 0, key.height, target, strides);
   Check(done == key.height, ErrorCode::kUnsupportedFormat, "{}: its colours cannot be converted",
         name);
   image->width = key.out_width;

@@ -11,9 +11,9 @@ namespace lingbot {
 struct Sampling {
   double start = 0;                                      // seconds from the beginning of the video
   double end = std::numeric_limits<double>::infinity();  // the first moment that is left out
-  double frames_per_second = 0;  // at most so many, evenly in time; 0 = all
-  int64_t stride = 1;            // of these every n-th, from the first
-  int64_t max_frames = 0;        // of these so many; 0 = all
+  double frames_per_second = 0;                          // at most so many, evenly in time; 0 = all
+  int64_t stride = 1;                                    // of these every n-th, from the first
+  int64_t max_frames = 0;                                // of these so many; 0 = all
 };
 
 // Throws kInvalidArgument.

@@ -12,8 +12,8 @@ namespace lingbot {
 
 // How the frames of any input are chosen.
 struct SourceOptions {
-  Sampling sampling;      // its times are for videos alone
-  bool skip_bad = false;  // leave out images that cannot be read
+  Sampling sampling;                            // its times are for videos alone
+  bool skip_bad = false;                        // leave out images that cannot be read
   std::function<void(const std::string&)> log;  // one line each, from any thread
 };
 

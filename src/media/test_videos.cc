@@ -27,13 +27,13 @@ void SetDisplayMatrix(const VideoSpec& spec, AVStream* stream) {
   av_display_rotation_set(matrix, spec.rotation);
   if (spec.mirrored) av_display_matrix_flip(matrix, /*hflip=*/1, /*vflip=*/0);
 #if LIBAVFORMAT_VERSION_INT >= AV_VERSION_INT(60, 15, 100)
-  AVPacketSideData* data = av_packet_side_data_new(
-      &stream->codecpar->coded_side_data, &stream->codecpar->nb_coded_side_data,
-      AV_PKT_DATA_DISPLAYMATRIX, sizeof(matrix), 0);
+  AVPacketSideData* data = av_packet_side_data_new(&stream->codecpar->coded_side_data,
+                                                   &stream->codecpar->nb_coded_side_data,
+                                                   AV_PKT_DATA_DISPLAYMATRIX, sizeof(matrix), 0);
   uint8_t* bytes = ffmpeg::NotNull(data)->data;
 #else
-  uint8_t* bytes = ffmpeg::NotNull(
-      av_stream_new_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, sizeof(matrix)));
+  uint8_t* bytes =
+      ffmpeg::NotNull(av_stream_new_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, sizeof(matrix)));
 #endif
   std::copy_n(reinterpret_cast<const uint8_t*>(matrix), sizeof(matrix), bytes);
 }
@@ -44,9 +44,9 @@ class Writer {
     ffmpeg::SilenceLog();
     AVFormatContext* context = nullptr;
     const std::string url = "file:" + path.string();
-    Must(avformat_alloc_output_context2(
-             &context, nullptr, spec.container.empty() ? nullptr : spec.container.c_str(),
-             url.c_str()),
+    Must(avformat_alloc_output_context2(&context, nullptr,
+                                        spec.container.empty() ? nullptr : spec.container.c_str(),
+                                        url.c_str()),
          "no container");
     output_.reset(context);
     if (spec.picture) OpenPicture();
@@ -94,7 +94,8 @@ class Writer {
     picture_->max_b_frames = spec_.b_frames;
     picture_->sample_aspect_ratio = {spec_.aspect_num, spec_.aspect_den};
     picture_->color_range = spec_.full_range ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG;
-    picture_->colorspace = static_cast<AVColorSpace>(av_color_space_from_name(spec_.matrix.c_str()));
+    picture_->colorspace =
+        static_cast<AVColorSpace>(av_color_space_from_name(spec_.matrix.c_str()));
     picture_->flags |= AV_CODEC_FLAG_QSCALE;
     picture_->global_quality = 2 * FF_QP2LAMBDA;
     picture_->strict_std_compliance = FF_COMPLIANCE_UNOFFICIAL;  // MJPEG of limited range
@@ -212,7 +213,8 @@ std::vector<uint8_t> Plain(int width, int height, int red, int green, int blue) 
 }
 
 std::vector<uint8_t> Card(int width, int height) {
-  static constexpr int kColours[4][3] = {{230, 20, 20}, {20, 220, 20}, {20, 20, 230}, {240, 240, 240}};
+  static constexpr int kColours[4][3] = {
+      {230, 20, 20}, {20, 220, 20}, {20, 20, 230}, {240, 240, 240}};
   std::vector<uint8_t> rgb;
   for (int y = 0; y < height; ++y) {
     for (int x = 0; x < width; ++x) {

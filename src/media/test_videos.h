@@ -18,18 +18,18 @@ struct VideoSpec {
   std::string container;  // such as mp4, matroska, avi, mpegts; empty = by the file's name
   int width = 64, height = 48;
   int frames = 10;
-  int rate = 10;                       // frames per second
-  std::vector<int64_t> milliseconds;   // presentation times instead of an even rate, one a frame
-  int group = 12;                      // frames from one that stands alone to the next
+  int rate = 10;                      // frames per second
+  std::vector<int64_t> milliseconds;  // presentation times instead of an even rate, one a frame
+  int group = 12;                     // frames from one that stands alone to the next
   int b_frames = 0;
   int rotation = 0;                    // degrees clockwise by which players turn the picture
   bool mirrored = false;               // after that, left and right exchanged
   int aspect_num = 1, aspect_den = 1;  // of the pixels
   bool full_range = false;
-  std::string matrix = "smpte170m";    // as FFmpeg calls it
-  bool faststart = false;              // MP4: the index at the front
-  bool sound = false;                  // add a track of silence
-  bool picture = true;                 // false: nothing but sound
+  std::string matrix = "smpte170m";  // as FFmpeg calls it
+  bool faststart = false;            // MP4: the index at the front
+  bool sound = false;                // add a track of silence
+  bool picture = true;               // false: nothing but sound
   // RGB of frame `index`, [height, width, 3].
   std::function<std::vector<uint8_t>(int index)> draw;
 };

@@ -25,8 +25,8 @@ constexpr size_t kReorder = 34;
 
 // What a walk over the packets tells.
 struct Survey {
-  int64_t frames = 0;         // of the whole file
-  int64_t before_start = 0;   // of these, before the wanted part
+  int64_t frames = 0;          // of the whole file
+  int64_t before_start = 0;    // of these, before the wanted part
   double first = 0, last = 0;  // times
   int64_t taken = 0;
   double achieved_rate = 0;
