@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <utility>
+#include <vector>
+
+#include "base/thread_team.h"
 
 namespace lingbot {
 namespace {
@@ -13,21 +16,31 @@ constexpr double kHalfRange = 32752.0;
 double SquaredLength(const float* values, int64_t count) {
   constexpr int64_t kLanes = 16;  // independent sums, which vectorise
   float sums[kLanes] = {};
-  for (int64_t i = 0; i < count; ++i) sums[i % kLanes] += values[i] * values[i];
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    for (int64_t lane = 0; lane < kLanes; ++lane) sums[lane] += values[i + lane] * values[i + lane];
+  }
   double total = 0.0;
+  for (; i < count; ++i) total += double{values[i]} * values[i];
   for (const float sum : sums) total += sum;
   return total;
 }
 
 // Most that |y| can be of y = x W^T + b with |x| <= `longest`, by Cauchy and Schwarz; NaN and
 // infinity count as no bound.
-double LargestResult(std::span<const float> weight, std::span<const float> bias, double longest) {
+double LargestResult(std::span<const float> weight, std::span<const float> bias, double longest,
+                     const ThreadTeam& team) {
   const auto in = static_cast<int64_t>(weight.size() / bias.size());
+  std::vector<double> most(bias.size());
+  team.ForRange(static_cast<int64_t>(bias.size()), 16, [&](int64_t begin, int64_t end) {
+    for (int64_t o = begin; o < end; ++o) {
+      const double length = std::sqrt(SquaredLength(weight.data() + o * in, in));
+      most[static_cast<size_t>(o)] = longest * length + std::abs(bias[static_cast<size_t>(o)]);
+    }
+  });
   double largest = 0.0;
-  for (size_t o = 0; o < bias.size(); ++o) {
-    const float* row = weight.data() + static_cast<int64_t>(o) * in;
-    const double most = longest * std::sqrt(SquaredLength(row, in)) + std::abs(bias[o]);
-    if (!(most <= largest)) largest = most;
+  for (const double value : most) {
+    if (!(value <= largest)) largest = value;
     if (std::isnan(largest)) break;
   }
   return largest;
@@ -65,8 +78,10 @@ DType StorageForBounded(std::span<const float> weight, std::span<const float> bi
                         const ops::Setup& setup) {
   const DType bounded = setup.bounded_products();
   if (bounded == setup.storage) return bounded;
-  return LargestResult(weight, bias, longest) < kHalfRange && longest < kHalfRange ? bounded
-                                                                                   : setup.storage;
+  return LargestResult(weight, bias, longest, ThreadTeam(setup.threads)) < kHalfRange &&
+                 longest < kHalfRange
+             ? bounded
+             : setup.storage;
 }
 
 // Without gamma and beta the length is sqrt(channels) at most.

@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 
 #include "lingbot/error.h"
 #include "ops/cpu/reference/linear.h"
+#include "ops/packed_weights.h"
 #include "ops/test_util.h"
 
 namespace lingbot::ops {
@@ -97,6 +99,33 @@ TEST(Linear, IsDeterministicAndRejectsMisfits) {
   EXPECT_THROW(
       Linear(context, x.view().Slice(1, 0, 32), packed, LinearEpilogue::kStore, first.view()),
       Error);
+}
+
+TEST(CentreForHalf, BringsTheLargestWeightNearAThousandByAPowerOfTwo) {
+  const ThreadTeam team(2);
+  const std::vector<float> weight = {1e-6f, -3e-6f, 2e-7f, 0.0f, 5e-8f, -1e-6f};  // three rows
+  std::vector<float> factors = {1.0f, -0.5f, 4.0f};
+  const float undo = CentreForHalf(weight, factors, team);
+  int exponent = 0;
+  EXPECT_EQ(std::frexp(undo, &exponent), 0.5f);
+  EXPECT_EQ(factors[1] / factors[0], -0.5f);
+  EXPECT_EQ(factors[0] * undo, 1.0f);
+  const float largest = 4e-6f * factors[0];  // of row 2, by its factor
+  EXPECT_GT(largest, 512.0f);
+  EXPECT_LE(largest, 1024.0f);
+}
+
+TEST(CentreForHalf, LeavesWhatHasNoScale) {
+  const ThreadTeam team(1);
+  for (const float value : {0.0f, INFINITY, std::nanf("")}) {
+    std::vector<float> factors = {2.0f};
+    EXPECT_EQ(CentreForHalf(std::vector<float>{value, 0.0f}, factors, team), 1.0f);
+    EXPECT_EQ(factors[0], 2.0f);
+  }
+  std::vector<float> tiny = {1.0f};
+  const float undo = CentreForHalf(std::vector<float>{1e-44f}, tiny, team);
+  EXPECT_GT(undo, 0.0f);
+  EXPECT_TRUE(std::isfinite(tiny[0]));
 }
 
 }  // namespace

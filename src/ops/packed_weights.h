@@ -1,6 +1,9 @@
 #ifndef LINGBOT_OPS_PACKED_WEIGHTS_H_
 #define LINGBOT_OPS_PACKED_WEIGHTS_H_
 
+#include <span>
+
+#include "base/thread_team.h"
 #include "ops/conv.h"
 #include "ops/linear.h"
 
@@ -19,6 +22,12 @@ struct LinearWeights::Packed {
   Buffer bias;         // [out] f32
   Buffer narrow_bias;  // the same as `storage`, where a GPU's library wants it so
 };
+
+// Half precision has few small numbers: multiplies the factors of the rows of `weight` by a power
+// of two that brings the largest weight between 512 and 1,024, from where on 2^24 are left before
+// digits go, and returns what undoes it. Weights that are all zero or not finite stay as they are.
+float CentreForHalf(std::span<const float> weight, std::span<float> row_factors,
+                    const ThreadTeam& team);
 
 // The kernel is in the matrix library's own order; on a GPU [out, size, size, in] in its memory.
 struct ConvWeights::Packed {

@@ -1,8 +1,6 @@
 #include "ops/cuda/backend.h"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <vector>
 
 #include "base/check.h"
@@ -24,15 +22,6 @@ Buffer OnGpu(std::span<const float> values) {
   return buffer;
 }
 
-// Of integers it vectorises, and NaN counts as more than infinity.
-float LargestMagnitude(std::span<const float> values) {
-  uint32_t largest = 0;
-  for (const float value : values) {
-    largest = std::max(largest, std::bit_cast<uint32_t>(value) & 0x7FFFFFFFu);
-  }
-  return std::bit_cast<float>(largest);
-}
-
 // [rows, columns] float32 on the host, scaled by rows, as `dtype` on the GPU.
 Buffer PackRowsOfWeights(std::span<const float> values, std::span<const float> scale, int64_t rows,
                          int64_t columns, DType dtype) {
@@ -44,23 +33,6 @@ Buffer PackRowsOfWeights(std::span<const float> values, std::span<const float> s
             target.view().raw(), dtype, nullptr);
   CheckCuda(cudaStreamSynchronize(nullptr), "the conversion of weights");
   return target;
-}
-
-// Half precision has few small numbers: multiplies the row factors so that the largest weight comes
-// to lie at kLargestHalf, below which 2^25 is left before digits go, and returns what undoes it.
-float Centre(std::span<const float> weight, std::vector<float>& factors, int64_t rows) {
-  constexpr float kLargestHalf = 1024.0f;
-  const size_t columns = weight.size() / static_cast<size_t>(std::max<int64_t>(rows, 1));
-  if (factors.empty()) factors.assign(static_cast<size_t>(rows), 1.0f);
-  float largest = 0.0f;
-  for (size_t row = 0; row < factors.size(); ++row) {
-    const float of_row = LargestMagnitude(weight.subspan(row * columns, columns));
-    largest = std::max(largest, of_row * std::abs(factors[row]));
-  }
-  if (!(largest > 0.0f) || !std::isfinite(largest)) return 1.0f;
-  const float power = std::exp2(std::floor(std::log2(kLargestHalf / largest)));
-  for (float& factor : factors) factor *= power;
-  return 1.0f / power;
 }
 
 Epilogue EpilogueOf(LinearEpilogue epilogue) {
@@ -93,9 +65,7 @@ cudaStream_t StreamOf(Context& context) { return context.cuda().stream(); }
 
 void PackLinear(std::span<const float> weight, std::span<const float> out_scale,
                 LinearWeights::Packed& packed) {
-  std::vector<float> factors(out_scale.begin(), out_scale.end());
-  if (packed.storage == DType::kF16) packed.factor = Centre(weight, factors, packed.out);
-  packed.weight = PackRowsOfWeights(weight, factors, packed.out, packed.in, packed.storage);
+  packed.weight = PackRowsOfWeights(weight, out_scale, packed.out, packed.in, packed.storage);
   if (packed.storage != DType::kF32) {
     packed.narrow_bias =
         PackRowsOfWeights({packed.bias.data<float>(), static_cast<size_t>(packed.out)}, {},
