@@ -44,9 +44,13 @@ def resize(x, size, as_products):
     is faster and repeatable; the plain form is the definition."""
     if not as_products:
         return F.interpolate(x, size=size, mode='bilinear', align_corners=True)
-    rows = _table(_resize_matrix, x.shape[2], size[0], x.device).to(x.dtype)
-    cols = _table(_resize_matrix, x.shape[3], size[1], x.device).to(x.dtype)
-    return torch.einsum('ph,nchw,qw->ncpq', rows, x, cols)
+    count, channels, height, width = x.shape
+    rows = _table(_resize_matrix, height, size[0], x.device).to(x.dtype)
+    cols = _table(_resize_matrix, width, size[1], x.device).to(x.dtype)
+    x = x.permute(0, 2, 3, 1)  # how convolutions leave it in memory on GPUs
+    x = rows @ x.reshape(count, height, width * channels)
+    x = cols @ x.reshape(count * size[0], width, channels)
+    return x.reshape(count, size[0], size[1], channels).permute(0, 3, 1, 2)
 
 
 class ResidualUnit(nn.Module):
