@@ -109,6 +109,7 @@ def time_phases(device, rank, world, shapes, seconds):
         torch.cuda.synchronize()
         update = (time.time() - begun) / 20
         stepper.statistics()
+        trainer.align()  # the updates above took the processes apart
         rounds = torch.tensor([int(seconds / each)], device=device)  # the same in all processes
         if world > 1:
             distributed.broadcast(rounds, 0)
@@ -122,11 +123,7 @@ def time_phases(device, rank, world, shapes, seconds):
             torch.cuda.synchronize()
             trainer.log('train', **stepper.statistics())
         stepper = None
-    if world > 1:
-        first = trainer.optimizer.flat.clone()
-        distributed.broadcast(first, 0)
-        if rank:
-            print('weights of the processes differ by', (first - trainer.optimizer.flat).abs().max().item(), flush=True)
+    trainer.log('spread', largest=trainer.align())
     trainer.validate()
 
 

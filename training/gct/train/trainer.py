@@ -15,6 +15,7 @@ from gct.train.optimizer import FlatOptimizer
 from gct.train.stepper import Compiled, Stepper
 
 AGREE_EVERY = 20   # steps between looks at the clock; the queue of work must not run ahead of it
+ALIGN_EVERY = 200  # steps between comparisons of the processes' weights
 LOG_SECONDS = 10
 AUXILIARY = 'auxiliary.'
 
@@ -84,7 +85,7 @@ class Trainer:
         if world > 1:
             distributed.broadcast(self.optimizer.flat, 0)
         self.compiled = Compiled(self.network, settings.height, settings.width)
-        self.steps, self.sequences, self.losses = 0, 0, []
+        self.steps, self.sequences, self.losses, self.spread = 0, 0, [], 0.0
         if rank == 0:
             settings.out.mkdir(parents=True, exist_ok=True)
 
@@ -95,6 +96,18 @@ class Trainer:
         if extra:
             self.matching.load_state_dict(extra)
         self.history = json.loads(metadata.get('training', 'null')) or self.history
+
+    def align(self):
+        """Largest difference between the weights of the processes, which then all take the first one's. Sums over
+        processes give every one the same bits, so anything but 0 says that a reduction is missing."""
+        if self.world == 1:
+            return 0.0
+        first = self.optimizer.flat.clone()
+        distributed.broadcast(first, 0)
+        spread = (first - self.optimizer.flat).abs().max()
+        distributed.all_reduce(spread, distributed.ReduceOp.MAX)
+        self.optimizer.flat.copy_(first)
+        return spread.item()
 
     def log(self, kind, **entries):
         if self.rank:
@@ -161,6 +174,8 @@ class Trainer:
                 if wanted != index:
                     stepper = None  # frees the recorded step's memory first
                     index, stepper = wanted, self.stepper(settings.phases[wanted], wanted)
+                if self.steps % ALIGN_EVERY == 0:
+                    self.spread = max(self.spread, self.align())
                 if time.time() - logged > LOG_SECONDS:
                     rate = stepper.count / (time.time() - logged)
                     entries = stepper.statistics()
@@ -186,4 +201,5 @@ class Trainer:
             self.sequences += stepper.batch * self.world
         self.save()
         memory = torch.cuda.max_memory_allocated() / 2 ** 30 if self.device.type == 'cuda' else 0.0
-        self.log('trained', steps=self.steps, sequences=self.sequences, memory_gib=round(memory, 1))
+        self.log('trained', steps=self.steps, sequences=self.sequences, memory_gib=round(memory, 1),
+                 spread=self.spread)
