@@ -175,7 +175,11 @@ StreamReport BenchStream(const nlohmann::json& config, const StreamOptions& opti
   report.scale_frames = plan.scale_frames;
   report.sliding_window = plan.sliding_window;
   report.linear_operations = LinearOperations(info, plan.grid);
-  const double before = RawRate(info, plan.setup.threads, plan.grid.tokens());
+  // Beside a GPU's stream the processor's matrix library says nothing.
+  const auto raw_rate = [&] {
+    return plan.setup.on_gpu() ? 0.0 : RawRate(info, plan.setup.threads, plan.grid.tokens());
+  };
+  const double before = raw_rate();
   std::optional<Model> model;
   report.load_seconds = SecondsOf([&] { model = MakeModel(weights, model_options); });
   report.model = model->info();
@@ -186,7 +190,7 @@ StreamReport BenchStream(const nlohmann::json& config, const StreamOptions& opti
   report.visible_tokens = static_cast<double>(
       (report.cache.scale_pages + report.cache.window_pages) * plan.grid.patches() +
       report.cache.special_tokens);
-  report.raw_rate = std::max(before, RawRate(info, plan.setup.threads, plan.grid.tokens()));
+  report.raw_rate = std::max(before, raw_rate());
   if (!report.marks.empty()) report.linear_rate = LinearRate(report);
   return report;
 }

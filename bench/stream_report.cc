@@ -97,11 +97,15 @@ std::string Memory(const StreamReport& r) {
 }
 
 std::string Rates(const StreamReport& r) {
-  return fmt::format(
+  std::string text = fmt::format(
       "linear layers: {:.3f} GFLOP a frame, at least {:.1f} GFLOP/s (all time outside cache "
-      "attention and heads), {:.1f} % of the matrix library's {:.1f} GFLOP/s\n",
-      r.linear_operations * 1e-9, r.linear_rate * 1e-9, 100.0 * r.linear_rate / r.raw_rate,
-      r.raw_rate * 1e-9);
+      "attention and heads)",
+      r.linear_operations * 1e-9, r.linear_rate * 1e-9);
+  if (r.raw_rate > 0.0) {
+    text += fmt::format(", {:.1f} % of the matrix library's {:.1f} GFLOP/s",
+                        100.0 * r.linear_rate / r.raw_rate, r.raw_rate * 1e-9);
+  }
+  return text + "\n";
 }
 
 // What a GPU's stream adds.
@@ -202,7 +206,7 @@ Json StreamJson(const StreamReport& r) {
           {"cache", CacheJson(r.cache)},
           {"linear_operations", r.linear_operations},
           {"linear_rate", r.linear_rate},
-          {"raw_rate", r.raw_rate},
+          {"raw_rate", r.raw_rate > 0.0 ? Json(r.raw_rate) : Json()},
           {"outputs", fmt::format("{:016x}", r.hash)}};
 }
 

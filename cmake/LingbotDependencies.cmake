@@ -15,6 +15,25 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(EXIF REQUIRED IMPORTED_TARGET libexif)
 pkg_check_modules(HWY REQUIRED IMPORTED_TARGET libhwy)
 find_package(CLI11 REQUIRED)
+find_package(Threads REQUIRED)
+
+# FFmpeg reads videos; without it the program maps images only.
+set(LINGBOT_VIDEO AUTO CACHE STRING "Read videos with FFmpeg: AUTO, ON or OFF")
+set_property(CACHE LINGBOT_VIDEO PROPERTY STRINGS AUTO ON OFF)
+set(LINGBOT_HAVE_VIDEO FALSE)
+if(NOT LINGBOT_VIDEO STREQUAL "OFF")
+  # The versions are those of FFmpeg 4.4.
+  pkg_check_modules(FFMPEG IMPORTED_TARGET
+    libavformat>=58.76 libavcodec>=58.134 libavutil>=56.70 libswscale>=5.9)
+  if(FFMPEG_FOUND)
+    set(LINGBOT_HAVE_VIDEO TRUE)
+  elseif(LINGBOT_VIDEO STREQUAL "AUTO")
+    message(STATUS "FFmpeg 4.4 or later was not found: videos will not be read")
+  else()
+    message(FATAL_ERROR "LINGBOT_VIDEO is ON, but FFmpeg 4.4 or later (libavformat, libavcodec, libavutil, libswscale) "
+                        "was not found: run scripts/setup.sh, or set LINGBOT_VIDEO=OFF")
+  endif()
+endif()
 
 if(LINGBOT_BUILD_TESTS)
   find_package(GTest REQUIRED)

@@ -359,7 +359,8 @@ void CheckRunningAhead(Context& context, const char* name) {
 
 void CheckEntry(Context& context, int rows, int heads, int head_dim, int capacity, int count) {
   const int64_t row = int64_t{heads} * head_dim;
-  const DeviceBytes q(rows * row * 4), k(capacity * row * 4), v(capacity * row * 4);
+  const int64_t entry = 3 * row;  // as entries lie in a cache that holds more beside them
+  const DeviceBytes q(rows * row * 4), k(capacity * entry * 4), v(capacity * entry * 4);
   const DeviceBytes out(rows * row * 4), first(rows * row * 4), device_count(4);
   const DeviceBytes pages(capacity * 4);
   std::vector<int32_t> order(capacity);
@@ -369,22 +370,20 @@ void CheckEntry(Context& context, int rows, int heads, int head_dim, int capacit
             "cudaMemcpyAsync");
   CheckCuda(cudaMemcpyAsync(device_count.data(), &count, 4, cudaMemcpyHostToDevice, context.stream),
             "cudaMemcpyAsync");
-  Poison(k.data(), capacity * row * 4, context.stream);
-  Poison(v.data(), capacity * row * 4, context.stream);
-  const Problem problem{
-      4,        heads, head_dim,
-      rows,     1,     count,
-      q.data(), row,   {k.data(), v.data(), row, row, static_cast<const int32_t*>(pages.data())}};
+  Poison(k.data(), capacity * entry * 4, context.stream);
+  Poison(v.data(), capacity * entry * 4, context.stream);
+  const auto* page_list = static_cast<const int32_t*>(pages.data());
+  const Problem problem{4,        heads, head_dim,
+                        rows,     1,     count,
+                        q.data(), row,   {k.data(), v.data(), entry, entry, page_list}};
   FillProblem(problem, context.seed++, 2.0f, context.stream);
   const EntryShape shape{rows, heads, head_dim, capacity};
   const DeviceBytes workspace(EntryWorkspace(shape));
   ClearEntryWorkspace(shape, workspace.data(), context.stream);
-  const EntryCall call{static_cast<const float*>(q.data()),
-                       row,
-                       static_cast<const float*>(k.data()),
-                       static_cast<const float*>(v.data()),
-                       static_cast<const int32_t*>(device_count.data()),
-                       static_cast<float*>(out.data())};
+  const EntryCall call{
+      static_cast<const float*>(q.data()), row,   static_cast<const float*>(k.data()),
+      static_cast<const float*>(v.data()), entry, static_cast<const int32_t*>(device_count.data()),
+      static_cast<float*>(out.data())};
   bool same = true;
   for (int i = 0; i <= kRepeats; ++i) {
     Poison(out.data(), rows * row * 4, context.stream);

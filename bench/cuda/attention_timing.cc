@@ -120,12 +120,12 @@ void TimeEntry(cudaStream_t stream, int rows, int count) {
   ClearEntryWorkspace(shape, workspace.data(), stream);
   CheckCuda(cudaMemcpyAsync(entries.data(), &count, 4, cudaMemcpyHostToDevice, stream),
             "cudaMemcpyAsync");
-  const auto* base = static_cast<const char*>(caches.data());
+  const auto* base = static_cast<const float*>(caches.data());
+  const int64_t part = 16 * 128;  // K or V of an entry of one list
   const double time = Median(stream, lists, [&](int i) {
     EntryAttention(shape,
-                   {static_cast<const float*>(q.data()), 16 * 128,
-                    reinterpret_cast<const float*>(base + 2 * i * cache_bytes),
-                    reinterpret_cast<const float*>(base + (2 * i + 1) * cache_bytes),
+                   {static_cast<const float*>(q.data()), 16 * 128, base + 2 * i * part,
+                    base + (2 * i + 1) * part, 2 * lists * part,
                     static_cast<const int32_t*>(entries.data()), static_cast<float*>(out.data())},
                    workspace.data(), stream);
   });

@@ -262,21 +262,21 @@ void TimeBlocks(const Bench& bench) {
                  0, 6.0 * static_cast<double>(rows * channels), "");
     }
     const int64_t width = 1024;
-    const DeviceArray qkv = Filled(rows * 3 * width, DType::kBF16);
+    const DeviceArray qkv = Filled(rows * 3 * width, DType::kF16);
     const DeviceArray table = Filled(rows * 32, DType::kF32), norm = Filled(64, DType::kF32);
     const DeviceArray k = Filled(rows * width, DType::kBF16),
                       v = Filled(rows * width, DType::kBF16);
     std::vector<int64_t> rows_of;
     for (int64_t r = 0; r < rows; ++r) rows_of.push_back(r * width);
     const DeviceArray offsets = DeviceArray::Integers(rows_of);
-    const QkvRows q{qkv.data(), DType::kBF16, rows, 16, 64};
+    const QkvRows q{qkv.data(), DType::kF16, DType::kBF16, rows, 16, 64};
     const HeadNorms norms{norm.floats(), norm.floats(), norm.floats(), norm.floats(), 1e-5f};
     const double in_place = Milliseconds(bench.stream, [&](int) {
       NormRotate(q, norms, {Pairing::kHalvesOfHalf, table.floats(), table.floats(), rows},
                  bench.stream);
     });
     bench.Line("norm and rotate in place " + std::to_string(rows), in_place, 0,
-               8.0 * static_cast<double>(rows * width), "");
+               12.0 * static_cast<double>(rows * width), "");
     const double cached = Milliseconds(bench.stream, [&](int) {
       NormRotateToCache(q, norms, {Pairing::kAdjacent, table.floats(), table.floats(), rows},
                         {k.data(), v.data(), DType::kBF16, offsets.as<int64_t>()}, bench.stream);

@@ -157,13 +157,15 @@ std::vector<uint64_t> TokensOf(const ops::PagedKvView& view, int64_t heads, int6
 }
 
 std::vector<uint64_t> TokensOf(const ops::EntryKv& view) {
-  const int64_t channels = view.k.dim(1) * view.k.dim(2);
   std::vector<uint64_t> tokens;
   for (int64_t entry = 0; entry < view.k.dim(0); ++entry) {
     uint64_t hash = 0;
     for (const TensorView* tensor : {&view.k, &view.v}) {
-      for (int64_t i = 0; i < channels; ++i) {
-        hash = AddToHash(hash, tensor->data<float>()[entry * channels + i]);
+      for (int64_t head = 0; head < tensor->dim(1); ++head) {
+        const TensorView channels = (*tensor)[entry][head];
+        for (int64_t i = 0; i < channels.dim(0); ++i) {
+          hash = AddToHash(hash, channels.data<float>()[i]);
+        }
       }
     }
     tokens.push_back(hash);

@@ -32,9 +32,10 @@ CameraCache::CameraCache(const CameraCacheConfig& config, int64_t max_entries, b
                          ops::Context* gpu)
     : config_(config), max_entries_(max_entries), poison_(poison), gpu_(gpu) {
   CheckPositive("max_entries", max_entries, int64_t{1} << 32);
-  entry_floats_ = config.heads * config.head_dim;
+  part_floats_ = config.heads * config.head_dim;
+  entry_bytes_ = EntryBytes(config);
   const uint64_t bytes =
-      CheckedProduct("the camera cache", {static_cast<int64_t>(EntryBytes(config)), max_entries});
+      CheckedProduct("the camera cache", {static_cast<int64_t>(entry_bytes_), max_entries});
   if (gpu_ != nullptr && bytes > 0) {
     gpu_memory_ = CudaLazyMemory(bytes);
     if (poison_) gpu_memory_.Map(0, bytes);
@@ -51,20 +52,19 @@ int CameraCache::Index(int pass, int block) const {
   return pass * config_.blocks + block;
 }
 
-float* CameraCache::Entry(int cache, int kv, int64_t entry) const {
-  const int64_t index = (int64_t{cache} * 2 + kv) * max_entries_ + entry;
+std::byte* CameraCache::Entry(int64_t entry) const {
   std::byte* base = gpu_ != nullptr ? gpu_memory_.data() : memory_.data();
-  return reinterpret_cast<float*>(base) + index * entry_floats_;
+  return base + static_cast<size_t>(entry) * entry_bytes_;
+}
+
+float* CameraCache::Entry(int cache, int kv, int64_t entry) const {
+  return reinterpret_cast<float*>(Entry(entry)) + (int64_t{cache} * 2 + kv) * part_floats_;
 }
 
 void CameraCache::Provide(int64_t first, int64_t count) {
   if (gpu_ == nullptr) return;
-  for (int cache = 0; cache < caches(); ++cache) {
-    for (int kv = 0; kv < 2; ++kv) {
-      const std::byte* entry = reinterpret_cast<const std::byte*>(Entry(cache, kv, first));
-      gpu_memory_.Map(static_cast<size_t>(entry - gpu_memory_.data()), EntryBytesOfOne() * count);
-    }
-  }
+  gpu_memory_.Map(static_cast<size_t>(first) * entry_bytes_,
+                  static_cast<size_t>(count) * entry_bytes_);
 }
 
 void CameraCache::CheckInput(const char* name, const TensorView& input, int64_t first) const {
@@ -84,9 +84,10 @@ void CameraCache::CheckInput(const char* name, const TensorView& input, int64_t 
 
 void CameraCache::WriteOne(float* target, const TensorView& source) const {
   for (int64_t frame = 0; frame < source.dim(0); ++frame) {
+    float* part = target + frame * entry_stride();
     for (int64_t head = 0; head < config_.heads; ++head) {
       const float* from = source.data<float>() + frame * source.stride(0) + head * source.stride(1);
-      target = std::copy_n(from, config_.head_dim, target);
+      part = std::copy_n(from, config_.head_dim, part);
     }
   }
 }
@@ -99,7 +100,8 @@ void CameraCache::Write(int pass, int block, int64_t first, const TensorView& k,
   Check(k.dim(0) == v.dim(0), ErrorCode::kInternal,
         "the camera cache was given K of {} frames but V of {}", k.dim(0), v.dim(0));
   if (gpu_ != nullptr) {
-    return ops::StoreGpuEntries(*gpu_, k, v, Entry(cache, 0, 0), Entry(cache, 1, 0), first_on_gpu);
+    return ops::StoreGpuEntries(*gpu_, k, v, Entry(cache, 0, 0), Entry(cache, 1, 0), entry_stride(),
+                                first_on_gpu);
   }
   WriteOne(Entry(cache, 0, first), k);
   WriteOne(Entry(cache, 1, first), v);
@@ -110,55 +112,44 @@ ops::EntryKv CameraCache::View(int pass, int block, int64_t entries) const {
   Check(entries >= 0 && entries <= max_entries_, ErrorCode::kInternal,
         "{} entries of a camera cache of {}", entries, max_entries_);
   const Shape shape{entries, config_.heads, config_.head_dim};
+  const Shape strides{entry_stride(), config_.head_dim, 1};
   const Device device = gpu_ != nullptr ? Device::kCuda : Device::kCpu;
-  return {TensorView(Entry(cache, 0, 0), DType::kF32, shape, device),
-          TensorView(Entry(cache, 1, 0), DType::kF32, shape, device), nullptr, max_entries_};
+  return {TensorView(Entry(cache, 0, 0), DType::kF32, shape, strides, device),
+          TensorView(Entry(cache, 1, 0), DType::kF32, shape, strides, device), nullptr,
+          max_entries_};
 }
 
 void CameraCache::Compact(std::span<const int64_t> dropped, int64_t entries) noexcept {
   if (gpu_ != nullptr) {
     CompactOnGpu(dropped, entries);
   } else {
-    for (int cache = 0; cache < caches(); ++cache) {
-      for (int kv = 0; kv < 2; ++kv) {
-        ForEachMove(dropped, entries, [&](int64_t from, int64_t to) {
-          std::copy_n(Entry(cache, kv, from), entry_floats_, Entry(cache, kv, to));
-        });
-      }
-    }
+    ForEachMove(dropped, entries, [&](int64_t from, int64_t to) {
+      std::copy_n(Entry(from), entry_bytes_, Entry(to));
+    });
   }
   const int64_t left = static_cast<int64_t>(dropped.size());
   Poison(entries - left, left);
 }
 
 void CameraCache::CompactOnGpu(std::span<const int64_t> dropped, int64_t entries) noexcept {
-  std::vector<std::byte*> planes;
-  for (int cache = 0; cache < caches(); ++cache) {
-    for (int kv = 0; kv < 2; ++kv) {
-      planes.push_back(reinterpret_cast<std::byte*>(Entry(cache, kv, 0)));
-    }
-  }
-  const auto bytes = static_cast<int64_t>(EntryBytesOfOne());
+  const auto bytes = static_cast<int64_t>(entry_bytes_);
   std::vector<int64_t> from, to;
   ForEachMove(dropped, entries, [&](int64_t source, int64_t target) {
     from.push_back(source * bytes);
     to.push_back(target * bytes);
   });
-  ops::MoveGpuRows(*gpu_, planes, EntryBytesOfOne(), from, to);
+  std::byte* const all = Entry(0);
+  ops::MoveGpuRows(*gpu_, {&all, 1}, entry_bytes_, from, to);
 }
 
 void CameraCache::Poison(int64_t first, int64_t count) noexcept {
   if (!poison_ || count == 0) return;
-  const size_t bytes = static_cast<size_t>(count) * EntryBytesOfOne();
-  for (int cache = 0; cache < caches(); ++cache) {
-    for (int kv = 0; kv < 2; ++kv) {
-      // All ones is a NaN.
-      if (gpu_ != nullptr) {
-        ops::FillGpuBytes(*gpu_, Entry(cache, kv, first), 0xFF, bytes);
-      } else {
-        std::memset(Entry(cache, kv, first), 0xFF, bytes);
-      }
-    }
+  const size_t bytes = static_cast<size_t>(count) * entry_bytes_;
+  // All ones is a NaN.
+  if (gpu_ != nullptr) {
+    ops::FillGpuBytes(*gpu_, Entry(first), 0xFF, bytes);
+  } else {
+    std::memset(Entry(first), 0xFF, bytes);
   }
 }
 

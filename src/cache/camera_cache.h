@@ -21,8 +21,9 @@ struct CameraCacheConfig {
 
 // The camera head's memory: one camera token of every retained frame, for each pass and trunk block
 // separately, float32. Which entries are in use is the page table's business: entry i here belongs
-// to the same frame as entry i of the special stream. Memory is [passes, blocks, 2, max_entries,
-// heads, head_dim], spent where it is written; with `poison`, whatever holds no entry is NaN.
+// to the same frame as entry i of the special stream. Memory is [max_entries, passes, blocks, 2,
+// heads, head_dim], so that it is spent as entries come; with `poison`, whatever holds no entry is
+// NaN.
 class CameraCache {
  public:
   // Throws kInvalidArgument on sizes that are neither all zero nor all positive, or too large for
@@ -57,9 +58,11 @@ class CameraCache {
   std::span<const std::byte> bytes() const { return {memory_.data(), memory_.size()}; }
 
  private:
-  size_t EntryBytesOfOne() const { return static_cast<size_t>(entry_floats_) * sizeof(float); }
   void CompactOnGpu(std::span<const int64_t> dropped, int64_t entries) noexcept;
+  // Entry `entry` of all caches together.
+  std::byte* Entry(int64_t entry) const;
   float* Entry(int cache, int kv, int64_t entry) const;
+  int64_t entry_stride() const { return int64_t{caches()} * 2 * part_floats_; }  // in floats
   void WriteOne(float* target, const TensorView& source) const;
   void CheckInput(const char* name, const TensorView& input, int64_t first) const;
 
@@ -67,7 +70,8 @@ class CameraCache {
   int64_t max_entries_;
   bool poison_;
   ops::Context* gpu_;
-  int64_t entry_floats_ = 0;
+  int64_t part_floats_ = 0;  // K or V of an entry in one cache
+  size_t entry_bytes_ = 0;   // of all caches
   LazyMemory memory_;
   CudaLazyMemory gpu_memory_;
 };

@@ -46,17 +46,20 @@ Console::~Console() { EndProgress(); }
 
 void Console::Note(std::string_view line) {
   if (quiet_) return;
+  const std::lock_guard lock(mutex_);
   EndProgress();
   PrintErr(fmt::format("{}\n", OneLine(line)));
 }
 
 void Console::Warn(std::string_view line) {
+  const std::lock_guard lock(mutex_);
   EndProgress();
   PrintErr(fmt::format("lingbot-map: warning: {}\n", OneLine(line)));
 }
 
 void Console::Progress(std::string_view line) {
   if (quiet_) return;
+  const std::lock_guard lock(mutex_);
   if (terminal_) {
     // Back to the first column, then blank what a longer line before left behind.
     PrintErr(fmt::format("\r{}\x1b[K", OneLine(line)));

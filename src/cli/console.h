@@ -1,6 +1,7 @@
 #ifndef LINGBOT_CLI_CONSOLE_H_
 #define LINGBOT_CLI_CONSOLE_H_
 
+#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -17,7 +18,7 @@ void PrintOut(const std::string& text);
 void PrintError(std::string_view message);
 
 // What a run says while it works, on standard error: lines that stay and a progress line that a
-// terminal shows in place.
+// terminal shows in place. Any thread may speak.
 class Console {
  public:
   // `quiet` keeps notes and progress back, not warnings.
@@ -37,6 +38,7 @@ class Console {
  private:
   void EndProgress();
 
+  std::mutex mutex_;
   bool quiet_;
   bool terminal_;
   bool open_ = false;  // a progress line without its line feed stands on the terminal

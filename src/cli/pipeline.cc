@@ -1,5 +1,6 @@
 #include "cli/pipeline.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <new>
@@ -66,7 +67,10 @@ Pipeline::Pipeline(const RunPlan& plan, bool skip_bad, const ThreadTeam& team, F
       listed_(plan.source->frame_count().value_or(plan.frames)) {}
 
 Outcome Pipeline::Run() {
+  // Frames in waiting are of the original size: 25 MB each in 4K.
+  constexpr size_t kFramesAhead = 2;
   progress_.Start();
+  frames_.emplace(plan_.source.get(), kFramesAhead, [this] { return stop_.received(); });
   Outcome outcome;
   try {
     ProcessAll();
@@ -78,15 +82,20 @@ Outcome Pipeline::Run() {
   } else if (!finished_) {
     // Frames of a windowed run that are computed already; a scale step would only begin now.
     if (stream_->windowed()) FlushHeldFrames();
-    outcome.status = Outcome::Status::kInterrupted;
-    outcome.message =
-        written_ > 0
-            ? fmt::format("interrupted by signal {} after {} of {} frames", stop_.number(),
-                          written_, total())
-            : fmt::format("interrupted by signal {} before the first of {} frames was done",
-                          stop_.number(), total());
+    outcome = Interrupted();
   }
+  input_problems_ = frames_->problems();
+  frames_.reset();
   return outcome;
+}
+
+Outcome Pipeline::Interrupted() const {
+  const std::string of_all = total() > 0 ? fmt::format(" of {}", total()) : "";
+  const std::string how_far = written_ > 0
+                                  ? fmt::format("after {}{} frames", written_, of_all)
+                                  : fmt::format("before the first{} frames was done", of_all);
+  return {Outcome::Status::kInterrupted, ErrorCode::kInternal,
+          fmt::format("interrupted by signal {} {}", stop_.number(), how_far)};
 }
 
 void Pipeline::ProcessAll() {
@@ -107,7 +116,7 @@ void Pipeline::ProcessAll() {
 // is either one to skip or a file that has changed since.
 bool Pipeline::NextFrame(Image* image) {
   const auto start = Clock::now();
-  while (plan_.source->Next(image)) {
+  while (frames_->Next(image)) {
     try {
       CheckFrameSize(plan_, {image->width, image->height}, image->name);
       times_.decode += SecondsSince(start);
@@ -196,7 +205,8 @@ void Pipeline::FlushHeldFrames() {
 }
 
 int64_t Pipeline::total() const {
-  return plan_.frames - (listed_ - plan_.source->frame_count().value_or(listed_));
+  if (plan_.frames == 0) return 0;
+  return std::max(written_, plan_.frames - (listed_ - frames_->frame_count().value_or(listed_)));
 }
 
 }  // namespace lingbot::cli

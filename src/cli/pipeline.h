@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,11 +15,13 @@
 #include "cli/progress.h"
 #include "cli/run_plan.h"
 #include "cli/stop_signal.h"
+#include "media/decode_ahead.h"
 #include "output/run_writer.h"
 
 namespace lingbot::cli {
 
-// Seconds by stage, over all frames. `network` is the session's time without the writing inside.
+// Seconds by stage, over all frames. `decode` is the time spent waiting for frames, which are
+// decoded on another thread. `network` is the session's time without the writing inside.
 struct RunTimes {
   double decode = 0;
   double preprocess = 0;
@@ -52,6 +55,8 @@ class Pipeline {
 
   int64_t frames() const { return written_; }
   const RunTimes& times() const { return times_; }
+  // One line: what of the input could not be used; "" = nothing.
+  const std::string& input_problems() const { return input_problems_; }
 
  private:
   void ProcessAll();
@@ -61,7 +66,8 @@ class Pipeline {
   void Write(const FrameResult& result);
   std::span<const float> DepthOfImage(const FrameResult& result, const ImageMapping& mapping);
   void FlushHeldFrames();
-  int64_t total() const;
+  int64_t total() const;  // frames, as far as is known; 0 = unknown
+  Outcome Interrupted() const;
 
   const RunPlan& plan_;
   bool skip_bad_;
@@ -70,11 +76,13 @@ class Pipeline {
   const StopSignal& stop_;
   Console* console_;
   Preprocessor preprocessor_;
+  std::optional<DecodeAhead> frames_;  // while it runs
   FrameQueue queue_;
   Progress progress_;
   RunTimes times_;
   std::vector<float> depth_;  // [height, width], where a frame is padded
-  int64_t listed_;            // by the source at the start
+  std::string input_problems_;
+  int64_t listed_;  // by the source at the start
   int64_t written_ = 0;
   bool finished_ = false;  // no frame is left
   bool writer_failed_ = false;

@@ -59,7 +59,7 @@ struct Command {
 };
 
 constexpr Command kCommands[] = {
-    {"run", "map a folder of images: poses, depth and a point cloud", AddRun},
+    {"run", "map a video or a folder of images: poses, depth and a point cloud", AddRun},
     {"info", "describe a checkpoint", AddInfo},
     {"doctor", "describe this machine and what fits into its memory", AddDoctor},
 };
@@ -114,8 +114,9 @@ ExitCode ReportParseError(const CLI::App& app, const CLI::ParseError& error) {
 }
 
 ExitCode ParseAndExecute(int argc, const char* const* argv) {
-  CLI::App app("Streaming 3-D reconstruction: images in; camera poses, depth and a point cloud out",
-               "lingbot-map");
+  CLI::App app(
+      "Streaming 3-D reconstruction: video or images in; camera poses, depth and a point cloud out",
+      "lingbot-map");
   app.set_version_flag("--version", "lingbot-map " LINGBOT_VERSION);
   app.require_subcommand(0, 1);  // none is named below, an unknown one by the parser
   app.footer(

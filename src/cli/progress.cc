@@ -16,22 +16,25 @@ std::string FormatDuration(double seconds) {
 
 std::string ProgressLine(int64_t done, int64_t total, double elapsed,
                          const CacheOccupancy& occupancy) {
-  std::string speed = "  - frames/s  ETA -";
-  if (done > 0 && elapsed > 0) {
-    const double rate = static_cast<double>(done) / elapsed;
-    speed = fmt::format("  {:.3g} frames/s  ETA {}", rate,
-                        FormatDuration(static_cast<double>(total - done) / rate));
+  const bool known = done > 0 && elapsed > 0;
+  const double rate = known ? static_cast<double>(done) / elapsed : 0;
+  std::string text = fmt::format("frame {}", done);
+  if (total > 0) text += fmt::format("/{}", total);
+  text += known ? fmt::format("  {:.3g} frames/s", rate) : "  - frames/s";
+  if (total > 0) {
+    const double left = static_cast<double>(total - done);
+    text += "  ETA " + (known ? FormatDuration(left / rate) : "-");
   }
-  return fmt::format("frame {}/{}{}  cache {} + {} pages, {} stored frames, {} specials", done,
-                     total, speed, occupancy.scale_pages, occupancy.window_pages,
-                     occupancy.stored_frames, occupancy.special_tokens);
+  return text + fmt::format("  cache {} + {} pages, {} stored frames, {} specials",
+                            occupancy.scale_pages, occupancy.window_pages, occupancy.stored_frames,
+                            occupancy.special_tokens);
 }
 
 void Progress::Update(int64_t done, int64_t total, const CacheOccupancy& occupancy) {
   const Clock::time_point now = Clock::now();
   const auto pause =
       console_->is_terminal() ? std::chrono::milliseconds(100) : std::chrono::milliseconds(5000);
-  if (shown_ && done < total && now - last_ < pause) return;
+  if (shown_ && (done < total || total == 0) && now - last_ < pause) return;
   last_ = now;
   shown_ = true;
   const double elapsed = std::chrono::duration<double>(now - start_).count();

@@ -13,6 +13,7 @@ namespace lingbot::cli {
 // "4:05", "1:02:03".
 std::string FormatDuration(double seconds);
 
+// Of an unknown `total` (0) without it and the time left:
 // "frame 12/240  1.3 frames/s  ETA 2:55  cache 8 + 4 pages, 12 stored frames, 72 specials"
 std::string ProgressLine(int64_t done, int64_t total, double elapsed,
                          const CacheOccupancy& occupancy);

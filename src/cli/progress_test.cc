@@ -34,5 +34,10 @@ TEST(Console, KeepsTextOnOneLine) {
   EXPECT_EQ(OneLine("größe.png"), "größe.png");
 }
 
+TEST(Progress, LineOfAnUnknownLength) {
+  const std::string line = ProgressLine(12, 0, 6.0, {});
+  EXPECT_EQ(line.find("frame 12  2 frames/s  cache"), 0u) << line;
+}
+
 }  // namespace
 }  // namespace lingbot::cli

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/byte_size.h"
+#include "cli/time_text.h"
 #include "lingbot/error.h"
 
 namespace lingbot::cli {
@@ -65,8 +66,24 @@ CLI::Option* AddPath(CLI::App* app, const std::string& name, std::string* target
   });
 }
 
+// A time in a video.
+void AddTime(CLI::App* app, const std::string& name, double* target, const std::string& fallback,
+             const std::string& text) {
+  app->add_option_function<std::string>(
+         name,
+         [name, target](const std::string& value) {
+           try {
+             *target = ParseTime(value);
+           } catch (const Error& error) {
+             throw CLI::ValidationError(name, error.what());
+           }
+         },
+         text)
+      ->default_str(fallback);
+}
+
 void AddInputArguments(CLI::App* app, RunOptions* options) {
-  AddPath(app, "INPUT", &options->input, "folder of JPEG and PNG images, or one image");
+  AddPath(app, "INPUT", &options->input, "folder of JPEG and PNG images, one image, or a video");
   AddPath(app, "--model", &options->model, "checkpoint: .pt or .safetensors");
   AddPath(app, "--out", &options->out, "folder for the results; made if it does not exist");
   app->add_option("--image-size", options->image_size,
@@ -76,8 +93,13 @@ void AddInputArguments(CLI::App* app, RunOptions* options) {
   AddChoice<ResizeMode>(app, "--preprocess", &options->resize,
                         {{"crop", ResizeMode::kCrop}, {"pad", ResizeMode::kPad}}, "crop",
                         "portrait images: cut rows off, or add white to a square");
-  AddCount(app, "--stride", &options->stride, 1, "1", "use every n-th image");
-  AddCount(app, "--max-frames", &options->max_frames, 0, "0", "stop after so many images; 0 = all");
+  AddNumber(
+      app, "--fps", [options](double rate) { options->frames_per_second = rate; }, 0.001, "all",
+      "videos: at most so many frames a second, evenly in time");
+  AddTime(app, "--start", &options->start, "0", "videos: begin here; seconds or [hh:]mm:ss");
+  AddTime(app, "--end", &options->end, "the end", "videos: end before this time");
+  AddCount(app, "--stride", &options->stride, 1, "1", "use every n-th frame");
+  AddCount(app, "--max-frames", &options->max_frames, 0, "0", "stop after so many frames; 0 = all");
   app->add_flag("--skip-bad", options->skip_bad,
                 "leave out images that cannot be read or have another size");
 }

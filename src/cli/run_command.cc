@@ -27,10 +27,11 @@ void AnnouncePlan(const RunOptions& options, const RunPlan& plan, Console* conso
   const ModelInfo& model = plan.checkpoint.model;
   const ResizeSize& size = plan.size;
   console->Note(fmt::format(
-      "{} frames of {}x{} pixels, {} on {} in {}, attention {}, plan {} of "
+      "{} of {}x{} pixels, {} on {} in {}, attention {}, plan {} of "
       "memory ({} weights)",
-      plan.frames, size.out_width, size.out_height, options.windowed ? "windowed" : "streaming",
-      DeviceOf(model), NameOf(model.precision), NameOf(ResolveAttention(model, plan.session)),
+      FramesText(plan.frames), size.out_width, size.out_height,
+      options.windowed ? "windowed" : "streaming", DeviceOf(model), NameOf(model.precision),
+      NameOf(ResolveAttention(model, plan.session)),
       FormatBytes(plan.memory.total() + plan.own_memory), FormatBytes(plan.memory.weights)));
   if (size.resized_height > size.out_height) {
     console->Note(fmt::format(
@@ -39,10 +40,12 @@ void AnnouncePlan(const RunOptions& options, const RunPlan& plan, Console* conso
                  static_cast<double>(size.out_height) / static_cast<double>(size.resized_height))));
   }
   if (options.keyframe_interval == 0) {
-    console->Note(fmt::format("keyframe interval {} (automatic for {} frames)",
-                              plan.session.keyframe_interval, plan.frames));
+    console->Note(fmt::format("keyframe interval {} (automatic for {})",
+                              plan.session.keyframe_interval, FramesText(plan.frames)));
   }
-  const int64_t together = std::min<int64_t>(plan.session.scale_frames, plan.frames);
+  const int64_t together = plan.frames == 0
+                               ? plan.session.scale_frames
+                               : std::min<int64_t>(plan.session.scale_frames, plan.frames);
   if (together > 1) {
     console->Note(
         fmt::format("the first {} frames are processed together and fix the scale, which "
@@ -116,6 +119,9 @@ FinishedRun RunInFolder(const RunOptions& options, const RunPlan& plan, const Th
   summary.timings = run.times;
   summary.windows = WindowsJson(stream.transforms());
   run.report = FinishFolder(computed, std::move(summary), pipeline.frames(), writer, &run.outcome);
+  if (!pipeline.input_problems().empty()) {
+    run.report.warnings.push_back(pipeline.input_problems());
+  }
   return run;
 }
 
@@ -125,8 +131,9 @@ std::string Remains(const RunOptions& options, const RunPlan& plan, const Finish
   if (run.outcome.status == Outcome::Status::kInterrupted) {
     return frames > 0 ? fmt::format("; they are in {}", options.out) : "";
   }
-  return frames > 0 ? fmt::format(" ({} of {} frames are in {})", frames, plan.frames, options.out)
-                    : fmt::format(" (before the first of {} frames was done)", plan.frames);
+  const std::string of_all = plan.frames > 0 ? fmt::format(" of {}", plan.frames) : "";
+  return frames > 0 ? fmt::format(" ({}{} frames are in {})", frames, of_all, options.out)
+                    : fmt::format(" (before the first{} frames was done)", of_all);
 }
 
 ExitCode Report(const RunOptions& options, const RunPlan& plan, const FinishedRun& run,

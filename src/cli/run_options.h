@@ -2,6 +2,7 @@
 #define LINGBOT_CLI_RUN_OPTIONS_H_
 
 #include <cstdint>
+#include <limits>
 #include <string>
 
 #include "base/option_names.h"
@@ -21,7 +22,10 @@ struct RunOptions {
   int image_size = 0;  // pixels; 0 = the model's own
   ResizeMode resize = ResizeMode::kCrop;
   int64_t stride = 1;
-  int64_t max_frames = 0;  // 0 = all
+  int64_t max_frames = 0;        // 0 = all
+  double frames_per_second = 0;  // videos: 0 = all frames
+  double start = 0;              // videos: seconds
+  double end = std::numeric_limits<double>::infinity();
   bool skip_bad = false;
 
   bool windowed = false;

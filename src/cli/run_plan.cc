@@ -61,10 +61,10 @@ void CheckOutputFolder(const RunOptions& options) {
         IsRunFolder(out) ? "replace it" : "write beside them");
 }
 
-ImageFolderOptions SourceOptions(const RunOptions& options, Console* console) {
-  ImageFolderOptions source;
-  source.stride = options.stride;
-  source.max_frames = options.max_frames;
+SourceOptions SourceOptionsOf(const RunOptions& options, Console* console) {
+  SourceOptions source;
+  source.sampling = {options.start, options.end, options.frames_per_second, options.stride,
+                     options.max_frames};
   source.skip_bad = options.skip_bad;
   source.log = [console](const std::string& line) { console->Warn(line); };
   return source;
@@ -99,8 +99,8 @@ void CheckFrameSizes(const std::vector<FrameInfo>& infos, bool skip, RunPlan* pl
         infos.front().size.height);
 }
 
-void LookAtImages(const RunOptions& options, const ThreadTeam& team, Console* console,
-                  RunPlan* plan) {
+void LookAtInput(const RunOptions& options, const ThreadTeam& team, Console* console,
+                 RunPlan* plan) {
   plan->preprocess.image_size =
       options.image_size > 0 ? options.image_size : plan->checkpoint.model.img_size;
   plan->preprocess.patch_size = plan->checkpoint.model.patch_size;
@@ -108,7 +108,13 @@ void LookAtImages(const RunOptions& options, const ThreadTeam& team, Console* co
   ValidateOptions(plan->preprocess);
   const int64_t listed = plan->source->frame_count().value_or(0);
   if (listed > 1) console->Note(fmt::format("checking {} images", listed));
-  CheckFrameSizes(plan->source->Verify(team), options.skip_bad, plan);
+  const std::vector<FrameInfo> infos = plan->source->Verify(team);
+  CheckFrameSizes(infos, options.skip_bad, plan);
+  const std::optional<int64_t> count = plan->source->frame_count();
+  plan->frames_exact = count == static_cast<int64_t>(infos.size());
+  if (!plan->frames_exact) plan->frames = count.value_or(0);
+  const std::string description = plan->source->description();
+  if (!description.empty()) console->Note(description);
 }
 
 // Frames in a window, and shared by two; of one stream in streaming mode.
@@ -132,10 +138,14 @@ void PlanStream(const RunOptions& options, Console* console, RunPlan* plan) {
   plan->session.keyframe_interval = !automatic         ? options.keyframe_interval
                                     : options.windowed ? 1
                                                        : AutomaticKeyframeInterval(plan->frames);
-  plan->session.expected_frames = plan->frames;
+  // A cache that is a little too large costs less than frames that are forgotten.
+  const int64_t margin = plan->frames_exact || plan->frames == 0 ? 0 : 2 + plan->frames / 100;
+  plan->session.expected_frames = plan->frames + margin;
   if (!options.windowed) return;
   plan->windows = options.windows;
-  plan->session.expected_frames = std::min(plan->frames, LayoutOf(*plan).window);
+  const int64_t window = LayoutOf(*plan).window;
+  plan->session.expected_frames =
+      plan->frames == 0 ? window : std::min(plan->session.expected_frames, window);
 }
 
 // Bytes that the program itself comes to hold: two images of the original size, the frames that
@@ -149,8 +159,10 @@ uint64_t OwnMemory(const RunOptions& options, const RunPlan& plan) {
   bytes += overlap * pixels * (3 + 2 + 2) * sizeof(float);
   if (options.output.ply) {
     const PointCloudBuilder builder(options.output.cloud);
-    const auto candidates = std::min(static_cast<uint64_t>(builder.capacity()),
-                                     pixels * static_cast<uint64_t>(plan.frames));
+    auto candidates = static_cast<uint64_t>(builder.capacity());
+    if (plan.frames > 0) {
+      candidates = std::min(candidates, pixels * static_cast<uint64_t>(plan.frames));
+    }
     bytes += candidates * kCandidateBytes;
   }
   return bytes;
@@ -194,14 +206,18 @@ int AutomaticKeyframeInterval(int64_t frames) {
   return static_cast<int>(std::max<int64_t>(1, (frames + kTrained - 1) / kTrained));
 }
 
+std::string FramesText(int64_t frames) {
+  if (frames == 0) return "an unknown number of frames";
+  return frames == 1 ? "1 frame" : fmt::format("{} frames", frames);
+}
+
 RunPlan PlanRun(const RunOptions& options, const ThreadTeam& team, Console* console) {
   RunPlan plan;
   AsUsage([&] { CheckOutputFolder(options); });
-  plan.source = AsUsage([&] {
-    return std::make_unique<ImageFolderSource>(options.input, SourceOptions(options, console));
-  });
+  plan.source =
+      AsUsage([&] { return OpenSource(options.input, SourceOptionsOf(options, console)); });
   plan.checkpoint = InspectCheckpoint(options.model, ModelOptionsOf(options));
-  AsUsage([&] { LookAtImages(options, team, console, &plan); });
+  AsUsage([&] { LookAtInput(options, team, console, &plan); });
   AsUsage([&] { PlanStream(options, console, &plan); });
   CheckRunMemory(options, &plan);
   plan.weights_hash = HashFile(options.model);

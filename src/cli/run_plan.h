@@ -11,15 +11,16 @@
 #include "cli/run_options.h"
 #include "lingbot/model.h"
 #include "lingbot/session.h"
-#include "media/frame_source.h"
+#include "media/open_source.h"
 #include "preprocess/preprocess.h"
 
 namespace lingbot::cli {
 
 // A run that has been checked as far as is possible before memory is taken or a file is written.
 struct RunPlan {
-  std::unique_ptr<ImageFolderSource> source;
-  int64_t frames = 0;  // that will be processed
+  std::unique_ptr<FrameSource> source;
+  int64_t frames = 0;        // that will be processed, as far as is known; 0 = unknown
+  bool frames_exact = true;  // false: counted without decoding, a few more or fewer may come
   std::string first_name;
   PreprocessOptions preprocess;
   ResizeSize size;  // of every frame
@@ -39,7 +40,10 @@ int AutomaticKeyframeInterval(int64_t frames);
 // kInvalidArgument if it is too small for any.
 void CheckFrameSize(const RunPlan& plan, const ImageSize& image, const std::string& name);
 
-// Looks at the output folder, the checkpoint's header and every image, and checks options and
+// "12 frames", "an unknown number of frames".
+std::string FramesText(int64_t frames);
+
+// Looks at the output folder, the checkpoint's header and the input, and checks options and
 // memory against them, cheap checks first. Throws UsageError for what is wrong with options or
 // input, else Error.
 RunPlan PlanRun(const RunOptions& options, const ThreadTeam& team, Console* console);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "base/system_memory.h"
 #include "cli/names.h"
 #include "output/run_folder.h"
@@ -24,6 +26,9 @@ Json OptionsJson(const RunOptions& options, const RunPlan& plan) {
       {"strict", plan.session.strict},
       {"stride", options.stride},
       {"max_frames", options.max_frames},
+      {"frames_per_second", options.frames_per_second},
+      {"start", options.start},
+      {"end", std::isinf(options.end) ? Json(nullptr) : Json(options.end)},
       {"skip_bad", options.skip_bad},
       {"precision", NameOf(model.precision)},
       {"device", DeviceOf(model)},
@@ -141,7 +146,9 @@ Json SummaryJson(const RunOptions& options, const RunPlan& plan, const Outcome& 
 
 std::string SummaryText(const RunOptions& options, const RunPlan& plan, const RunReport& report,
                         const Json& times) {
-  std::string text = fmt::format("{} of {} frames ({} stored) in {}\n", report.frames, plan.frames,
+  // Of a video or a camera the number was not known exactly before.
+  const std::string of_all = plan.frames_exact ? fmt::format(" of {}", plan.frames) : "";
+  std::string text = fmt::format("{}{} frames ({} stored) in {}\n", report.frames, of_all,
                                  report.keyframes, options.out);
   text += fmt::format("  {:<22}{} poses\n", kTrajectoryName, report.frames);
   if (options.output.frames.depth_npy) {

@@ -87,11 +87,16 @@ size_t WorkspaceBytes(const ModelInfo& model, const StreamPlan& plan,
   size_t most = 0;
   for (const int64_t frames : {ScaleStepFrames(plan, options), int64_t{1}}) {
     const int64_t kv_tokens = frames > 1 ? frames * tokens : visible;
-    const size_t heads = std::max(CameraHead::WorkspaceBytes(config, plan.setup, frames, entries),
-                                  DepthHead::WorkspaceBytes(config, plan.setup, plan.grid));
-    most = std::max({most,
-                     Aggregator::WorkspaceBytes(config, plan.setup, plan.grid, frames, kv_tokens),
-                     Aggregator::ResultBytes(config, plan.grid, frames) + heads});
+    const size_t kept =
+        Arena::BytesFor(DType::kF32, frames * 2 * config.embed_dim) +
+        static_cast<size_t>(frames) * DepthHead::FeatureBytes(config, plan.setup, plan.grid);
+    const size_t aggregator =
+        Aggregator::WorkspaceBytes(config, plan.setup, plan.grid, frames, kv_tokens,
+                                   DepthHead::ReassemblyBytes(config, plan.setup, plan.grid));
+    most = std::max(
+        most, kept + std::max({aggregator,
+                               CameraHead::WorkspaceBytes(config, plan.setup, frames, entries),
+                               DepthHead::WorkspaceBytes(config, plan.setup, plan.grid)}));
   }
   return most;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "ops/elementwise.h"
+
 namespace lingbot {
 
 namespace {
@@ -36,6 +38,7 @@ Stream::Stream(std::shared_ptr<const Model::Impl> model, const StreamPlan& plan)
       host_input_(DType::kF32, {plan.scale_frames, 3, plan.height, plan.width}, HostMemory(plan)),
       results_(plan, HostMemory(plan)),
       stats_(cache_.stats()) {
+  features_.reserve(plan.scale_frames);
   ops::ReservePagedAttention(context_, plan.setup.attention, PagedLimitsOf(plan));
   if (!on_gpu()) return;
   gpu_input_ = Buffer(DType::kF32, host_input_.shape(), MemoryKind::kCuda);
@@ -92,10 +95,25 @@ void Stream::Step(int64_t first_frame, int frames, StepKind kind) {
 void Stream::RunNetwork(int64_t first_frame, int frames) {
   const BlockContext context{context_, profile_, plan_.setup.attention, plan_.setup.activations()};
   const Arena::Scope scope(context_.arena());
-  const std::array<TensorView, 4> taps =
-      model_->aggregator.Forward(context, input_of_device().view().Slice(0, 0, frames), first_frame,
-                                 plan_.scale_frames, tables_, cache_, ObserverOnHost());
-  RunHeads(context, taps, frames, results_of_device().poses.view().Slice(0, 0, frames));
+  const Observer observer = ObserverOnHost();
+  features_.clear();
+  for (int frame = 0; frame < frames; ++frame) {
+    features_.push_back(model_->depth.NewFeatures(context, plan_.grid));
+  }
+  const TensorView camera_tokens =
+      context_.arena().Floats({frames, 2 * model_->aggregator.channels()});
+  model_->aggregator.Forward(
+      context, input_of_device().view().Slice(0, 0, frames), first_frame, plan_.scale_frames,
+      tables_, cache_,
+      [&](int tap, const TensorView& values) { TakeTap(context, tap, values, camera_tokens); },
+      observer);
+  const Results& results = results_of_device();
+  model_->camera.Forward(context, camera_tokens, plan_.camera_iterations, cache_,
+                         results.poses.view().Slice(0, 0, frames), observer);
+  for (int frame = 0; frame < frames; ++frame) {
+    model_->depth.Forward(context, features_[frame], depth_tables_, results.depth.view()[frame],
+                          results.confidence.view()[frame]);
+  }
 }
 
 void Stream::DownloadResults(int frames) {
@@ -121,20 +139,18 @@ Observer Stream::ObserverOnHost() {
   };
 }
 
-void Stream::RunHeads(const BlockContext& context, const std::array<TensorView, 4>& taps,
-                      int frames, const TensorView& poses) {
+void Stream::TakeTap(const BlockContext& context, int tap, const TensorView& values,
+                     const TensorView& camera_tokens) {
   const int64_t tokens = plan_.grid.tokens();
-  const TensorView& last = taps.back();
-  const TensorView camera_tokens(last.raw(), DType::kF32, {frames, last.dim(1)},
-                                 {tokens * last.stride(0), 1}, last.device());
-  model_->camera.Forward(context, camera_tokens, plan_.camera_iterations, cache_, poses,
-                         ObserverOnHost());
-  for (int frame = 0; frame < frames; ++frame) {
-    std::array<TensorView, 4> own;
-    for (int k = 0; k < 4; ++k) own[k] = taps[k].Slice(0, frame * tokens, (frame + 1) * tokens);
-    model_->depth.Forward(context, own, depth_tables_, results_of_device().depth.view()[frame],
-                          results_of_device().confidence.view()[frame]);
+  const auto frames = static_cast<int64_t>(features_.size());
+  for (int64_t frame = 0; frame < frames; ++frame) {
+    model_->depth.Reassemble(context, values.Slice(0, frame * tokens, (frame + 1) * tokens),
+                             depth_tables_, tap, features_[frame][tap]);
   }
+  if (tap < 3) return;
+  const TensorView first_tokens(values.raw(), DType::kF32, camera_tokens.shape(),
+                                {tokens * values.stride(0), 1}, values.device());
+  ops::CopyRows(context_, first_tokens, camera_tokens);
 }
 
 void Stream::RecordTimes(double total_ms) {

@@ -2,6 +2,7 @@
 #define LINGBOT_ENGINE_STREAM_H_
 
 #include <span>
+#include <vector>
 
 #include "engine/memory_plan.h"
 #include "engine/model_impl.h"
@@ -57,8 +58,9 @@ class Stream {
   void RunNetwork(int64_t first_frame, int frames);
   void DownloadResults(int frames);
   Observer ObserverOnHost();
-  void RunHeads(const BlockContext& context, const std::array<TensorView, 4>& taps, int frames,
-                const TensorView& poses);
+  // One tap of all frames to the depth head's features; of the last one also the camera tokens.
+  void TakeTap(const BlockContext& context, int tap, const TensorView& values,
+               const TensorView& camera_tokens);
   void RecordTimes(double total_ms);
 
   std::shared_ptr<const Model::Impl> model_;
@@ -73,6 +75,7 @@ class Stream {
   Results results_;
   Results gpu_results_;
   CacheStats stats_;
+  std::vector<DepthHead::Features> features_;  // of the frames of a step, in the arena
   StageTimes times_;
   Observer observer_;
 };

@@ -145,21 +145,25 @@ DepthHead::Tables DepthHead::MakeTables(const PatchGrid& grid) const {
   return tables;
 }
 
-void DepthHead::Forward(const BlockContext& context, const std::array<TensorView, 4>& taps,
-                        const Tables& tables, const TensorView& depth,
-                        const TensorView& confidence) const {
+DepthHead::Features DepthHead::NewFeatures(const BlockContext& context,
+                                           const PatchGrid& grid) const {
+  Features features;
+  const std::array<Shape, 4> shapes = FeatureShapes(grid, features_);
+  for (int k = 0; k < 4; ++k) features[k] = NewMap(context, shapes[k]);
+  return features;
+}
+
+void DepthHead::Forward(const BlockContext& context, const Features& features, const Tables& tables,
+                        const TensorView& depth, const TensorView& confidence) const {
   const ops::Profile::Scope stage(context.profile, ops::Stage::kDepth);
   Arena& arena = context.ops.arena();
   const Arena::Scope scope(arena);
-  const std::array<Shape, 4> shapes = FeatureShapes(tables.grid, features_);
-  const TensorView fused = NewMap(context, {2 * shapes[0][0], 2 * shapes[0][1], features_});
+  const Shape& finest = features[0].shape();
+  const TensorView fused = NewMap(context, {2 * finest[0], 2 * finest[1], features_});
   {
     const Arena::Scope inner(arena);
-    Features features;
     Features merged;  // what level k+1 hands to level k, in level k's size
-    for (int k = 0; k < 4; ++k) features[k] = NewMap(context, shapes[k]);
-    for (int k = 0; k < 3; ++k) merged[k] = NewMap(context, shapes[k]);
-    for (int k = 0; k < 4; ++k) Reassemble(context, taps[k], tables, k, features[k]);
+    for (int k = 0; k < 3; ++k) merged[k] = NewMap(context, features[k].shape());
     for (int k = 3; k >= 0; --k) {
       FuseLevel(context, k, k < 3 ? &merged[k] : nullptr, features[k],
                 k > 0 ? merged[k - 1] : fused);
@@ -171,6 +175,7 @@ void DepthHead::Forward(const BlockContext& context, const std::array<TensorView
 // Tokens of one tap to the feature map of its level.
 void DepthHead::Reassemble(const BlockContext& context, const TensorView& tap, const Tables& tables,
                            int level, const TensorView& feature) const {
+  const ops::Profile::Scope stage(context.profile, ops::Stage::kDepth);
   ops::Context& ops = context.ops;
   Arena& arena = ops.arena();
   const Arena::Scope scope(arena);
@@ -251,8 +256,20 @@ size_t MapBytes(const ops::Setup& maps, int64_t count) {
   return Arena::BytesFor(maps.storage, count);
 }
 
-// Most that Reassemble takes, over the four levels.
-size_t ReassemblyBytes(const ModelConfig& config, const ops::Setup& maps, const PatchGrid& grid) {
+}  // namespace
+
+size_t DepthHead::FeatureBytes(const ModelConfig& config, const ops::Setup& setup,
+                               const PatchGrid& grid) {
+  size_t total = 0;
+  for (const Shape& shape : FeatureShapes(grid, config.dpt_features)) {
+    total += MapBytes(setup.With(setup.features()), shape.elements());
+  }
+  return total;
+}
+
+size_t DepthHead::ReassemblyBytes(const ModelConfig& config, const ops::Setup& setup,
+                                  const PatchGrid& grid) {
+  const ops::Setup maps = setup.With(setup.features());
   size_t most = 0;
   for (int level = 0; level < 4; ++level) {
     const int64_t c = config.dpt_channels[level];
@@ -268,8 +285,6 @@ size_t ReassemblyBytes(const ModelConfig& config, const ops::Setup& maps, const 
   return most;
 }
 
-}  // namespace
-
 size_t DepthHead::WorkspaceBytes(const ModelConfig& config, const ops::Setup& setup,
                                  const PatchGrid& grid) {
   const ops::Setup maps = setup.With(setup.features());
@@ -279,8 +294,8 @@ size_t DepthHead::WorkspaceBytes(const ModelConfig& config, const ops::Setup& se
   const std::array<Shape, 4> shapes = FeatureShapes(grid, features);
   const int64_t rows = shapes[0][0];
   const int64_t columns = shapes[0][1];
-  size_t levels = 0;
-  for (int k = 0; k < 4; ++k) levels += MapBytes(maps, shapes[k].elements()) * (k < 3 ? 2 : 1);
+  size_t merged = 0;
+  for (int k = 0; k < 3; ++k) merged += MapBytes(maps, shapes[k].elements());
   const size_t fusing = MapBytes(maps, shapes[0].elements()) +
                         ops::Conv2dWorkspaceBytes(maps, rows, columns, features, features, 3, 1);
   const size_t fused = MapBytes(maps, 4 * rows * columns * features);
@@ -295,8 +310,7 @@ size_t DepthHead::WorkspaceBytes(const ModelConfig& config, const ops::Setup& se
       std::max(MapBytes(maps, height * width * (features / 2)) + std::max(first, second),
                ops::PredictDepthWorkspaceBytes(setup, height * width));
   constexpr size_t kResizeTap = 64;  // bytes per column of a resize table, rounded up
-  return fused +
-         std::max(levels + std::max(ReassemblyBytes(config, maps, grid), fusing), predicting) +
+  return fused + std::max(merged + fusing, predicting) +
          kResizeTap * static_cast<size_t>(width + 2 * columns + 2);
 }
 

@@ -26,6 +26,9 @@ PositionMap MakePositionMap(int64_t rows, int64_t columns, int64_t channels, dou
 // on a GPU that runs in bfloat16 with feature maps in float16.
 class DepthHead {
  public:
+  // Of one frame, one map a tap, finest first; [rows, columns, features].
+  using Features = std::array<TensorView, 4>;
+
   DepthHead(const TensorSource& source, const ModelConfig& config, const ops::Setup& setup);
 
   // Tables that depend on the frame size alone.
@@ -37,10 +40,21 @@ class DepthHead {
   };
   Tables MakeTables(const PatchGrid& grid) const;
 
-  // One frame: taps[k] [tokens, 2C], special tokens first; depth and confidence [height * width].
-  void Forward(const BlockContext& context, const std::array<TensorView, 4>& taps,
-               const Tables& tables, const TensorView& depth, const TensorView& confidence) const;
+  // Room for one frame's features in the arena.
+  Features NewFeatures(const BlockContext& context, const PatchGrid& grid) const;
+  // One frame's rows of tap `level`, [tokens, 2C], special tokens first, to the features of that
+  // level.
+  void Reassemble(const BlockContext& context, const TensorView& tap, const Tables& tables,
+                  int level, const TensorView& feature) const;
+  // One frame's features, which are overwritten, to depth and confidence [height * width].
+  void Forward(const BlockContext& context, const Features& features, const Tables& tables,
+               const TensorView& depth, const TensorView& confidence) const;
 
+  // Bytes that NewFeatures, Reassemble and Forward take from the arena at most.
+  static size_t FeatureBytes(const ModelConfig& config, const ops::Setup& setup,
+                             const PatchGrid& grid);
+  static size_t ReassemblyBytes(const ModelConfig& config, const ops::Setup& setup,
+                                const PatchGrid& grid);
   static size_t WorkspaceBytes(const ModelConfig& config, const ops::Setup& setup,
                                const PatchGrid& grid);
   size_t bytes() const;
@@ -58,13 +72,10 @@ class DepthHead {
     ops::LinearWeights out;
     size_t bytes() const { return lateral.bytes() + merged.bytes() + out.bytes(); }
   };
-  using Features = std::array<TensorView, 4>;  // finest first; [rows, columns, features]
 
   static ResidualUnit LoadUnit(const TensorSource& source, const std::string& name,
                                int64_t features, const ops::Setup& setup);
   TensorView NewMap(const BlockContext& context, const Shape& shape) const;
-  void Reassemble(const BlockContext& context, const TensorView& tap, const Tables& tables,
-                  int level, const TensorView& feature) const;
   void Residual(const BlockContext& context, const ResidualUnit& unit, const TensorView& x) const;
   void FuseLevel(const BlockContext& context, int level, const TensorView* coarser,
                  const TensorView& feature, const TensorView& finer) const;

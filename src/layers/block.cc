@@ -21,31 +21,16 @@ BlockWeights LoadBlock(const TensorSource& source, const std::string& prefix,
   BlockWeights weights;
   weights.shape = shape;
   weights.norm1 = LoadNorm(source, prefix + "norm1", c, eps, setup);
-  weights.qkv = LoadLinear(source, prefix + "attn.qkv", 3 * c, c, setup);
+  weights.qkv = LoadNormedLinear(source, prefix + "attn.qkv", prefix + "norm1", 3 * c, c, setup);
   weights.proj = LoadScaledLinear(source, prefix + "attn.proj", prefix + "ls1", c, c, setup);
   weights.norm2 = LoadNorm(source, prefix + "norm2", c, eps, setup);
-  weights.fc1 = LoadLinear(source, prefix + "mlp.fc1", shape.hidden, c, setup);
-  weights.fc2 =
-      LoadScaledLinear(source, prefix + "mlp.fc2", prefix + "ls2", c, shape.hidden, setup);
+  weights.fc1 =
+      LoadNormedLinear(source, prefix + "mlp.fc1", prefix + "norm2", shape.hidden, c, setup);
+  // GELU makes nothing larger, so what bounds fc1's results bounds fc2's input.
+  weights.fc2 = LoadScaledLinear(source, prefix + "mlp.fc2", prefix + "ls2", c, shape.hidden,
+                                 setup.With(weights.fc1.storage()));
   return weights;
 }
-
-namespace {
-
-// Most that the length of a normalised vector can be: without gamma and beta it is sqrt(channels)
-// at most.
-double LongestNormed(const TensorSource& source, const std::string& name, int64_t channels) {
-  const Buffer gamma = source.Read(name + ".weight", {channels});
-  const Buffer beta = source.Read(name + ".bias", {channels});
-  double largest = 0.0, beta_squared = 0.0;
-  for (int64_t i = 0; i < channels; ++i) {
-    largest = std::max(largest, std::abs(static_cast<double>(gamma.data<float>()[i])));
-    beta_squared += static_cast<double>(beta.data<float>()[i]) * beta.data<float>()[i];
-  }
-  return std::sqrt(static_cast<double>(channels)) * largest + std::sqrt(beta_squared);
-}
-
-}  // namespace
 
 RotaryBlockWeights LoadRotaryBlock(const TensorSource& source, const std::string& prefix,
                                    const BlockShape& shape, float eps, const ops::Setup& setup) {
@@ -67,10 +52,11 @@ Qkv ComputeQkv(const BlockContext& context, const BlockWeights& weights, const T
   const BlockShape& shape = weights.shape;
   const int64_t rows = x.dim(0);
   Arena& arena = context.ops.arena();
-  const TensorView qkv = arena.Allocate(context.activations, {rows, 3 * shape.channels});
+  const DType type = weights.qkv.input();
+  const TensorView qkv = arena.Allocate(type, {rows, 3 * shape.channels});
   {
     const Arena::Scope scope(arena);
-    const TensorView normed = arena.Allocate(context.activations, x.shape());
+    const TensorView normed = arena.Allocate(type, x.shape());
     ops::LayerNorm(context.ops, x, weights.norm1.gamma.view(), weights.norm1.beta.view(),
                    weights.norm1.eps, normed);
     ops::Linear(context.ops, normed, weights.qkv, LinearEpilogue::kStore, qkv);
@@ -108,10 +94,11 @@ void ProjectAndMlp(const BlockContext& context, const BlockWeights& weights,
   ops::Linear(context.ops, attended, weights.proj, LinearEpilogue::kAccumulate, x);
   Arena& arena = context.ops.arena();
   const Arena::Scope scope(arena);
-  const TensorView normed = arena.Allocate(context.activations, x.shape());
+  const DType type = weights.fc1.input();
+  const TensorView normed = arena.Allocate(type, x.shape());
   ops::LayerNorm(context.ops, x, weights.norm2.gamma.view(), weights.norm2.beta.view(),
                  weights.norm2.eps, normed);
-  const TensorView hidden = arena.Allocate(context.activations, {x.dim(0), weights.shape.hidden});
+  const TensorView hidden = arena.Allocate(type, {x.dim(0), weights.shape.hidden});
   ops::Linear(context.ops, normed, weights.fc1, LinearEpilogue::kGelu, hidden);
   ops::Linear(context.ops, hidden, weights.fc2, LinearEpilogue::kAccumulate, x);
 }
@@ -122,8 +109,11 @@ void EncoderBlock(const BlockContext& context, const BlockWeights& weights, int6
                   const TensorView& x) {
   const Arena::Scope scope(context.ops.arena());
   const TensorView attended = context.ops.arena().Allocate(context.activations, x.shape());
-  AttendInFrames(context, weights.shape, frames, ops::kUnbounded, /*prescaled=*/false,
-                 ComputeQkv(context, weights, x), attended);
+  {
+    const Arena::Scope inner(context.ops.arena());
+    AttendInFrames(context, weights.shape, frames, ops::kUnbounded, /*prescaled=*/false,
+                   ops::AsTheyAre(context.ops, ComputeQkv(context, weights, x)), attended);
+  }
   ProjectAndMlp(context, weights, attended, x);
 }
 
@@ -132,10 +122,13 @@ void FrameBlock(const BlockContext& context, const RotaryBlockWeights& weights, 
   const ops::Profile::Scope stage(context.profile, Stage::kFrameBlocks);
   const Arena::Scope scope(context.ops.arena());
   const TensorView attended = context.ops.arena().Allocate(context.activations, x.shape());
-  const Qkv qkv = ComputeQkv(context, weights.block, x);
-  ops::NormRotate(context.ops, qkv, QueryNorm(context, weights), KeyNorm(weights), positions);
-  AttendInFrames(context, weights.block.shape, frames, weights.score_bound, /*prescaled=*/true, qkv,
-                 attended);
+  {
+    const Arena::Scope inner(context.ops.arena());
+    const Qkv qkv = ops::NormRotate(context.ops, ComputeQkv(context, weights.block, x),
+                                    QueryNorm(context, weights), KeyNorm(weights), positions);
+    AttendInFrames(context, weights.block.shape, frames, weights.score_bound, /*prescaled=*/true,
+                   qkv, attended);
+  }
   ProjectAndMlp(context, weights.block, attended, x);
 }
 
@@ -145,13 +138,14 @@ void GlobalBlock(const BlockContext& context, const RotaryBlockWeights& weights,
   const ops::Profile::Scope stage(context.profile, Stage::kGlobalOther);
   const Arena::Scope scope(context.ops.arena());
   const TensorView attended = context.ops.arena().Allocate(context.activations, x.shape());
-  const Qkv qkv = ComputeQkv(context, weights.block, x);
-  ops::NormRotateStore(context.ops, qkv, QueryNorm(context, weights), KeyNorm(weights), positions,
-                       cache.Destination(block));
   {
-    const ops::Profile::Scope inner(context.profile, Stage::kGlobalAttention);
-    ops::PagedAttention(context.ops, context.attention, qkv.q, cache.View(block),
-                        weights.score_bound, attended.Reshape(qkv.q.shape()));
+    const Arena::Scope inner(context.ops.arena());
+    const TensorView q = ops::NormRotateStore(context.ops, ComputeQkv(context, weights.block, x),
+                                              QueryNorm(context, weights), KeyNorm(weights),
+                                              positions, cache.Destination(block));
+    const ops::Profile::Scope attention(context.profile, Stage::kGlobalAttention);
+    ops::PagedAttention(context.ops, context.attention, q, cache.View(block), weights.score_bound,
+                        attended.Reshape(q.shape()));
   }
   ProjectAndMlp(context, weights.block, attended, x);
 }
@@ -160,10 +154,13 @@ void CameraBlock(const BlockContext& context, const BlockWeights& weights, KvCac
                  int block, const TensorView& x) {
   const Arena::Scope scope(context.ops.arena());
   const TensorView attended = context.ops.arena().Allocate(context.activations, x.shape());
-  const Qkv qkv = ComputeQkv(context, weights, x);
-  cache.AppendCamera(pass, block, qkv.k, qkv.v);
-  ops::EntryAttention(context.ops, context.attention, qkv.q, cache.CameraView(pass, block),
-                      attended.Reshape(qkv.q.shape()));
+  {
+    const Arena::Scope inner(context.ops.arena());
+    const Qkv qkv = ComputeQkv(context, weights, x);
+    cache.AppendCamera(pass, block, qkv.k, qkv.v);
+    ops::EntryAttention(context.ops, context.attention, qkv.q, cache.CameraView(pass, block),
+                        attended.Reshape(qkv.q.shape()));
+  }
   ProjectAndMlp(context, weights, attended, x);
 }
 
@@ -179,8 +176,10 @@ size_t BlockWorkspaceBytes(const BlockShape& shape, const ops::Setup& setup, int
   const size_t attending =
       std::max(values(c),
                ops::AttentionWorkspaceBytes(setup, rows, kv_tokens, shape.heads, shape.head_dim()));
-  // attended + qkv, then either the attention's own or the MLP's temporaries
-  return values(c) + values(3 * c) + std::max(attending, values(c) + values(shape.hidden)) +
+  // attended, then either qkv with what computes or attends to it, or the MLP's temporaries
+  return values(c) +
+         std::max(values(3 * c) + std::max(values(c), attending),
+                  values(c) + values(shape.hidden)) +
          widest_product;
 }
 

@@ -54,7 +54,7 @@ struct BlockContext {
   ops::Context& ops;
   ops::Profile& profile;
   AttentionBackend attention;
-  DType activations = DType::kF32;  // of tensors between products
+  DType activations = DType::kF32;  // of what attention takes and gives
 };
 
 // All blocks change x [frames * tokens, channels] float32 in place.

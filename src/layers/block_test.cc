@@ -154,5 +154,23 @@ TEST(LoadRotaryBlock, BoundsItsScores) {
   EXPECT_GT(most, weights.score_bound / 4);
 }
 
+TEST(StorageForBounded, HalfPrecisionOnAGpuWhereNothingCanOverflow) {
+  const ops::Setup gpu{Device::kCuda, 0, DType::kBF16};
+  const std::vector<float> bias = {0.5f, -0.5f};
+  const auto storage = [&](float last, double longest, const ops::Setup& setup) {
+    const std::vector<float> weight = {1.0f, -2.0f, 0.0f, last};
+    return StorageForBounded(weight, bias, longest, setup);
+  };
+  EXPECT_EQ(storage(3.0f, 100.0, gpu), DType::kF16);
+  EXPECT_EQ(storage(3.0f, 10900.0, gpu), DType::kF16);   // 32,700.5
+  EXPECT_EQ(storage(3.0f, 11000.0, gpu), DType::kBF16);  // 33,000.5
+  EXPECT_EQ(storage(-400.0f, 100.0, gpu), DType::kBF16);
+  EXPECT_EQ(storage(0.1f, 40000.0, gpu), DType::kBF16);
+  EXPECT_EQ(storage(std::nanf(""), 100.0, gpu), DType::kBF16);
+  EXPECT_EQ(storage(INFINITY, 100.0, gpu), DType::kBF16);
+  EXPECT_EQ(storage(3.0f, 100.0, gpu.With(DType::kF32)), DType::kF32);
+  EXPECT_EQ(storage(3.0f, 100.0, {Device::kCpu, 0, DType::kBF16}), DType::kBF16);
+}
+
 }  // namespace
 }  // namespace lingbot

@@ -24,6 +24,16 @@ NormWeights LoadNorm(const TensorSource& source, const std::string& name, int64_
                      float eps, const ops::Setup& setup);
 ops::LinearWeights LoadLinear(const TensorSource& source, const std::string& name, int64_t out,
                               int64_t in, const ops::Setup& setup);
+// LoadLinear for x = what the layer normalisation `norm` of `in` channels puts out.
+ops::LinearWeights LoadNormedLinear(const TensorSource& source, const std::string& name,
+                                    const std::string& norm, int64_t out, int64_t in,
+                                    const ops::Setup& setup);
+// In what weights [out, in] of y = x W^T + b are to be held when |x| is `longest` at most: where
+// setup.bounded_products() is half precision, in that, if all results lie far inside its range.
+DType StorageForBounded(std::span<const float> weight, std::span<const float> bias, double longest,
+                        const ops::Setup& setup);
+// Most that the length of a normalised vector of `channels` can be.
+double LongestNormed(const TensorSource& source, const std::string& norm, int64_t channels);
 // As LoadLinear with the LayerScale vector `scale_name` (without ".gamma") folded in.
 ops::LinearWeights LoadScaledLinear(const TensorSource& source, const std::string& name,
                                     const std::string& scale_name, int64_t out, int64_t in,

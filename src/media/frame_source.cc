@@ -10,21 +10,13 @@
 
 #include "base/check.h"
 #include "media/natural_order.h"
+#include "media/printable.h"
 #include "media/read_file.h"
 
 namespace lingbot {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Names come from outside: a line feed in one must not break a message apart.
-std::string Printable(const fs::path& path) {
-  std::string text = path.string();
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < 32 || c == 127) c = '?';
-  }
-  return text;
-}
 
 std::string LowerExtension(const fs::path& path) {
   std::string extension = path.extension().string();

@@ -15,10 +15,21 @@
 
 namespace lingbot {
 
+// What is known of a frame before it is decoded.
+struct FrameInfo {
+  std::string name;
+  int64_t source_index = 0;
+  ImageSize size;  // upright
+};
+
 // Frames of a video, a folder or a camera, one after the other. Only one is decoded at a time.
 class FrameSource {
  public:
   virtual ~FrameSource() = default;
+
+  // Looks at the input before any work is done, to be called before the first Next: returns what is
+  // known of every frame that Next will deliver or, where that takes decoding, of the first alone.
+  virtual std::vector<FrameInfo> Verify(const ThreadTeam& team) = 0;
 
   // How many frames there are in all, as far as is known by now; nothing for a live stream.
   virtual std::optional<int64_t> frame_count() const = 0;
@@ -27,6 +38,15 @@ class FrameSource {
   // exception the source stands behind the bad frame: the caller may go on or stop, with all
   // earlier frames intact.
   virtual bool Next(Image* image) = 0;
+
+  // One line for the user: what the input is and which part of it is used; "" = nothing to say.
+  virtual std::string description() const { return {}; }
+
+  // One line: what could not be used so far; "" = nothing.
+  virtual std::string problems() const { return {}; }
+
+  // From any thread: a call that waits for a camera or a network gives up, as if the input ended.
+  virtual void Cancel() {}
 };
 
 struct ImageFolderOptions {
@@ -37,13 +57,6 @@ struct ImageFolderOptions {
   double frames_per_second = 1;  // gives Image::timestamp
   DecodeOptions decode;
   std::function<void(const std::string&)> log;  // one line each, without a line feed
-};
-
-// What is known of a frame before it is decoded.
-struct FrameInfo {
-  std::string name;
-  int64_t source_index = 0;
-  ImageSize size;  // upright
 };
 
 // The JPEG and PNG files of a folder, in natural order (frame_2 before frame_10), or a single file.
@@ -63,7 +76,7 @@ class ImageFolderSource : public FrameSource {
   // known before any work is done. Returns the frames that Next will deliver, with their sizes. If
   // some are bad: with skip_bad logs and drops them (kNoInput if none is left), else throws the
   // first one's error, naming it and how many more there are. To be called before the first Next.
-  std::vector<FrameInfo> Verify(const ThreadTeam& team);
+  std::vector<FrameInfo> Verify(const ThreadTeam& team) override;
 
   std::optional<int64_t> frame_count() const override;
   bool Next(Image* image) override;

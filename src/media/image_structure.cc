@@ -31,30 +31,29 @@ uint32_t BigEndian(Bytes bytes, size_t offset, int count) {
 constexpr std::string_view kPngSignature = "\x89PNG\r\n\x1A\n";
 constexpr std::string_view kJpegSignature = "\xFF\xD8\xFF";
 
-// What a file that is neither JPEG nor PNG seems to be.
-const char* GuessContent(Bytes bytes) {
-  if (StartsWith(bytes, "RIFF") && bytes.size() >= 12 && StartsWith(bytes.subspan(8), "WEBP")) {
-    return "a WebP image";
+// A HEIF image among the containers that videos use as well.
+bool IsHeif(Bytes bytes) {
+  if (bytes.size() < 12 || !StartsWith(bytes.subspan(4), "ftyp")) return false;
+  for (std::string_view brand : {"heic", "heix", "hevc", "heim", "mif1", "msf1", "avif", "avis"}) {
+    if (StartsWith(bytes.subspan(8), brand)) return true;
   }
-  if (bytes.size() >= 12 && StartsWith(bytes.subspan(4), "ftyp"))
-    return "a HEIF image or MP4 video";
-  static constexpr std::pair<std::string_view, const char*> kOthers[] = {
-      {"GIF8", "a GIF image"},
-      {"BM", "a BMP image"},
-      {std::string_view("II*\0", 4), "a TIFF image"},
-      {std::string_view("MM\0*", 4), "a TIFF image"},
-      {"version https://git-lfs", "a Git LFS pointer, not the file it stands for"},
-      {"<", "a web page or other markup"},
-  };
-  for (const auto& [prefix, kind] : kOthers) {
-    if (StartsWith(bytes, prefix)) return kind;
-  }
+  return false;
+}
+
+bool IsText(Bytes bytes) {
   const Bytes head = bytes.first(std::min<size_t>(bytes.size(), 512));
-  const bool text = std::all_of(head.begin(), head.end(), [](std::byte b) {
+  return std::all_of(head.begin(), head.end(), [](std::byte b) {
     const int c = std::to_integer<int>(b);
     return c >= 32 || (c >= '\t' && c <= '\r');
   });
-  return text ? "text" : "neither";
+}
+
+// What a file that is neither JPEG nor PNG seems to be.
+std::string GuessContent(Bytes bytes) {
+  const std::string other = GuessOtherContent(bytes);
+  if (!other.empty()) return other;
+  if (bytes.size() >= 12 && StartsWith(bytes.subspan(4), "ftyp")) return "an MP4 video";
+  return "neither";
 }
 
 void CheckPixels(int64_t width, int64_t height, std::string_view name,
@@ -291,6 +290,34 @@ class JpegWalk {
 };
 
 }  // namespace
+
+bool IsImage(Bytes head) {
+  for (std::string_view signature : {kPngSignature, kJpegSignature}) {
+    const size_t length = std::min(signature.size(), head.size());
+    if (length > 0 && StartsWith(head, signature.substr(0, length))) return true;
+  }
+  return false;
+}
+
+std::string GuessOtherContent(Bytes head) {
+  if (StartsWith(head, "RIFF") && head.size() >= 12 && StartsWith(head.subspan(8), "WEBP")) {
+    return "a WebP image";
+  }
+  if (IsHeif(head)) return "a HEIF image";
+  if (StartsWith(head, "YUV4MPEG2 ")) return "";  // a video that begins with a line of text
+  static constexpr std::pair<std::string_view, const char*> kOthers[] = {
+      {"GIF8", "a GIF image"},
+      {"BM", "a BMP image"},
+      {std::string_view("II*\0", 4), "a TIFF image"},
+      {std::string_view("MM\0*", 4), "a TIFF image"},
+      {"version https://git-lfs", "a Git LFS pointer, not the file it stands for"},
+      {"<", "a web page or other markup"},
+  };
+  for (const auto& [prefix, kind] : kOthers) {
+    if (StartsWith(head, prefix)) return kind;
+  }
+  return IsText(head) ? "text" : "";
+}
 
 ImageStructure ReadStructure(Bytes bytes, std::string_view name, const DecodeOptions& options) {
   Check(!bytes.empty(), ErrorCode::kCorruptFile, "{}: the file is empty", name);

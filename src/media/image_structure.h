@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "media/image.h"
@@ -18,6 +19,14 @@ struct ImageStructure {
   int stored_width = 0, stored_height = 0;  // before the orientation is applied
   Orientation orientation = Orientation::kUpright;
 };
+
+// Whether a file that begins like this is an image that can be read, or the stump of one. `head`:
+// its first bytes, not empty.
+bool IsImage(std::span<const std::byte> head);
+
+// What a file that begins like this is, if it is known to be no image and no video that can be
+// read ("a GIF image", "text"); else "". `head`: up to its first 512 bytes.
+std::string GuessOtherContent(std::span<const std::byte> head);
 
 // Walks the whole file; errors as for InspectImage.
 ImageStructure ReadStructure(std::span<const std::byte> bytes, std::string_view name,

@@ -66,61 +66,64 @@ size_t Aggregator::StepInputBytes(const ModelConfig& config, int64_t max_frames)
   return StreamPositions::StepInputBytes(config.embed_dim / config.num_heads, max_frames);
 }
 
-std::array<TensorView, 4> Aggregator::Forward(const BlockContext& context, const TensorView& images,
-                                              int64_t first_frame, int64_t scale_frames,
-                                              FrameTables& tables, KvCache& cache,
-                                              const Observer& observer) const {
+// x [frames * tokens, C]: each frame's special tokens, then its patches.
+void Aggregator::Embed(const BlockContext& context, const TensorView& images, int64_t first_frame,
+                       int64_t scale_frames, const FrameTables& tables, const Observer& observer,
+                       const TensorView& x) const {
   const PatchGrid& grid = tables.grid;
   const int64_t frames = images.dim(0);
-  Arena& arena = context.ops.arena();
-  const TensorView x = arena.Floats({frames * grid.tokens(), channels_});
-  {
-    const Arena::Scope inner(arena);
-    const TensorView patches = arena.Floats({frames * grid.patches(), channels_});
-    encoder_.Forward(context, images, tables.encoder, patches);
-    Observe(observer, "patch_tokens", 0, patches);
-    for (int64_t f = 0; f < frames; ++f) {
-      const int64_t frame = first_frame + f;
-      const int64_t kind = frame == 0 ? 0 : frame < scale_frames ? 1 : 2;
-      const TensorView tokens = x.Slice(0, f * grid.tokens(), (f + 1) * grid.tokens());
-      ops::CopyRows(context.ops, special_tokens_.view()[kind], tokens.Slice(0, 0, kSpecialTokens));
-      ops::CopyRows(context.ops, patches.Slice(0, f * grid.patches(), (f + 1) * grid.patches()),
-                    tokens.Slice(0, kSpecialTokens, grid.tokens()));
-    }
+  const Arena::Scope scope(context.ops.arena());
+  const TensorView patches = context.ops.arena().Floats({frames * grid.patches(), channels_});
+  encoder_.Forward(context, images, tables.encoder, patches);
+  Observe(observer, "patch_tokens", 0, patches);
+  for (int64_t f = 0; f < frames; ++f) {
+    const int64_t frame = first_frame + f;
+    const int64_t kind = frame == 0 ? 0 : frame < scale_frames ? 1 : 2;
+    const TensorView tokens = x.Slice(0, f * grid.tokens(), (f + 1) * grid.tokens());
+    ops::CopyRows(context.ops, special_tokens_.view()[kind], tokens.Slice(0, 0, kSpecialTokens));
+    ops::CopyRows(context.ops, patches.Slice(0, f * grid.patches(), (f + 1) * grid.patches()),
+                  tokens.Slice(0, kSpecialTokens, grid.tokens()));
   }
-  // Now, when the encoder's temporaries are gone.
-  std::array<TensorView, 4> taps;
-  for (TensorView& tap : taps) tap = arena.Floats({x.dim(0), 2 * channels_});
+}
+
+void Aggregator::Forward(const BlockContext& context, const TensorView& images, int64_t first_frame,
+                         int64_t scale_frames, FrameTables& tables, KvCache& cache,
+                         const TapSink& sink, const Observer& observer) const {
+  const int64_t frames = images.dim(0);
+  Arena& arena = context.ops.arena();
+  const Arena::Scope scope(arena);
+  const TensorView x = arena.Floats({frames * tables.grid.tokens(), channels_});
+  Embed(context, images, first_frame, scale_frames, tables, observer, x);
   const ops::RotaryTable in_frame = tables.frame_positions.table();
   const ops::RotaryTable in_stream = tables.stream_positions.Table(context.ops, frames);
   for (size_t i = 0; i < frame_blocks_.size(); ++i) {
     const int block = static_cast<int>(i);
-    const auto tap = std::find(taps_.begin(), taps_.end(), block);
+    const Arena::Scope of_block(arena);
+    const auto found = std::find(taps_.begin(), taps_.end(), block);
+    TensorView tap;
+    if (found != taps_.end()) tap = arena.Floats({x.dim(0), 2 * channels_});
     FrameBlock(context, frame_blocks_[i], frames, in_frame, x);
     Observe(observer, "frame_block", block, x);
-    if (tap != taps_.end()) CopyColumns(context, x, 0, taps[tap - taps_.begin()]);
+    if (found != taps_.end()) CopyColumns(context, x, 0, tap);
     GlobalBlock(context, global_blocks_[i], in_stream, cache, block, x);
     Observe(observer, "global_block", block, x);
-    if (tap != taps_.end()) CopyColumns(context, x, channels_, taps[tap - taps_.begin()]);
+    if (found == taps_.end()) continue;
+    CopyColumns(context, x, channels_, tap);
+    sink(static_cast<int>(found - taps_.begin()), tap);
   }
-  return taps;
-}
-
-size_t Aggregator::ResultBytes(const ModelConfig& config, const PatchGrid& grid, int64_t frames) {
-  const int64_t rows = frames * grid.tokens();
-  return Arena::BytesFor(DType::kF32, rows * config.embed_dim) +
-         4 * Arena::BytesFor(DType::kF32, rows * 2 * config.embed_dim);
 }
 
 size_t Aggregator::WorkspaceBytes(const ModelConfig& config, const ops::Setup& setup,
-                                  const PatchGrid& grid, int64_t frames, int64_t kv_tokens) {
+                                  const PatchGrid& grid, int64_t frames, int64_t kv_tokens,
+                                  size_t sink_bytes) {
   const int64_t rows = frames * grid.tokens();
   const int64_t c = config.embed_dim;
   const size_t encoding = Arena::BytesFor(DType::kF32, frames * grid.patches() * c) +
                           ImageEncoder::WorkspaceBytes(config, setup, grid, frames);
-  return std::max(Arena::BytesFor(DType::kF32, rows * c) + encoding,
-                  ResultBytes(config, grid, frames) +
-                      BlockWorkspaceBytes(TokenBlockShape(config), setup, rows, kv_tokens));
+  const size_t block = BlockWorkspaceBytes(TokenBlockShape(config), setup, rows, kv_tokens);
+  return Arena::BytesFor(DType::kF32, rows * c) +
+         std::max(encoding,
+                  Arena::BytesFor(DType::kF32, rows * 2 * c) + std::max(block, sink_bytes));
 }
 
 size_t Aggregator::bytes() const {

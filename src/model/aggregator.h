@@ -16,6 +16,12 @@ inline constexpr int kSpecialTokens = 6;  // camera, four registers, scale
 // `index`.
 using Observer = std::function<void(const char* name, int index, const TensorView& values)>;
 
+// Takes what the heads look at, as soon as it is there, in the order of the blocks: `values`
+// [frames
+// * tokens, 2C] holds the outputs of the frame and the global block of tap `tap` side by side,
+// until the call returns.
+using TapSink = std::function<void(int tap, const TensorView& values)>;
+
 // Tables that depend on the frame size alone; one set per session.
 struct FrameTables {
   PatchGrid grid;
@@ -41,22 +47,24 @@ class Aggregator {
 
   // One step of the stream, prepared by PrepareStep: images [frames, 3, H, W] in [0, 1], the first
   // of them frame `first_frame` of the stream (0-based, counting frames that were not stored).
-  // `cache` has an open step of `frames` frames. The result's [k] [frames * tokens, 2C] holds the
-  // outputs of the frame and the global block of tap k side by side; it stays in the arena until
-  // the caller's scope ends.
-  std::array<TensorView, 4> Forward(const BlockContext& context, const TensorView& images,
-                                    int64_t first_frame, int64_t scale_frames, FrameTables& tables,
-                                    KvCache& cache, const Observer& observer) const;
+  // `cache` has an open step of `frames` frames.
+  void Forward(const BlockContext& context, const TensorView& images, int64_t first_frame,
+               int64_t scale_frames, FrameTables& tables, KvCache& cache, const TapSink& sink,
+               const Observer& observer) const;
 
-  // What the result of Forward keeps in the arena, and the most that Forward takes, for frames that
-  // see `kv_tokens` tokens at most.
-  static size_t ResultBytes(const ModelConfig& config, const PatchGrid& grid, int64_t frames);
+  // Most that Forward takes from the arena for frames that see `kv_tokens` tokens at most;
+  // `sink_bytes` is the most that the sink takes.
   static size_t WorkspaceBytes(const ModelConfig& config, const ops::Setup& setup,
-                               const PatchGrid& grid, int64_t frames, int64_t kv_tokens);
+                               const PatchGrid& grid, int64_t frames, int64_t kv_tokens,
+                               size_t sink_bytes);
   size_t bytes() const;
   int64_t channels() const { return channels_; }
 
  private:
+  void Embed(const BlockContext& context, const TensorView& images, int64_t first_frame,
+             int64_t scale_frames, const FrameTables& tables, const Observer& observer,
+             const TensorView& x) const;
+
   int64_t channels_;
   int64_t head_dim_;
   std::array<int, 4> taps_;

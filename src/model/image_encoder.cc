@@ -33,7 +33,9 @@ ImageEncoder::ImageEncoder(const TensorSource& source, const ModelConfig& config
   const Buffer kernel =
       source.Read(prefix + "patch_embed.proj.weight", {c, 3, patch_size_, patch_size_});
   const Buffer bias = source.Read(prefix + "patch_embed.proj.bias", {c});
-  patch_projection_ = ops::LinearWeights(FloatsOf(kernel), FloatsOf(bias), {}, c, pixels, setup);
+  // Normalised pixels lie within 3 of zero, and the result is float32.
+  patch_projection_ = ops::LinearWeights(FloatsOf(kernel), FloatsOf(bias), {}, c, pixels,
+                                         setup.With(setup.bounded_products()));
   class_token_ = source.Read(prefix + "cls_token", {1, 1, c});
   registers_ = source.Read(prefix + "register_tokens", {1, kRegisters, c});
   position_table_ = source.Read(prefix + "pos_embed", {1, 1 + int64_t{grid_side_} * grid_side_, c});
@@ -79,7 +81,7 @@ void ImageEncoder::Embed(const BlockContext& context, const TensorView& images,
   Arena& arena = context.ops.arena();
   const Arena::Scope scope(arena);
   const TensorView pixels =
-      arena.Allocate(context.activations, {patches, int64_t{3} * patch_size_ * patch_size_});
+      arena.Allocate(patch_projection_.input(), {patches, int64_t{3} * patch_size_ * patch_size_});
   for (int64_t frame = 0; frame < frames; ++frame) {
     const TensorView tokens =
         x.Slice(0, frame * (kExtras + patches), (frame + 1) * (kExtras + patches));

@@ -14,8 +14,8 @@ void MoveGpuRows(Context& context, std::span<std::byte* const> planes, size_t ro
 }
 
 void StoreGpuEntries(Context& context, const TensorView& k, const TensorView& v, float* k_entries,
-                     float* v_entries, const int32_t* first) {
-  cuda::StoreEntries(context, k, v, k_entries, v_entries, first);
+                     float* v_entries, int64_t stride, const int32_t* first) {
+  cuda::StoreEntries(context, k, v, k_entries, v_entries, stride, first);
 }
 
 }  // namespace lingbot::ops

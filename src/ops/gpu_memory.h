@@ -20,9 +20,9 @@ void MoveGpuRows(Context& context, std::span<std::byte* const> planes, size_t ro
                  std::span<const int64_t> from, std::span<const int64_t> to) noexcept;
 
 // Writes k, v [frames, heads, head_dim] float32 (channels contiguous) as entries *first and
-// following of k_entries and v_entries, [.., heads, head_dim].
+// following of k_entries and v_entries, whose entries [heads, head_dim] lie `stride` floats apart.
 void StoreGpuEntries(Context& context, const TensorView& k, const TensorView& v, float* k_entries,
-                     float* v_entries, const int32_t* first);
+                     float* v_entries, int64_t stride, const int32_t* first);
 
 }  // namespace lingbot::ops
 

@@ -40,6 +40,10 @@ LinearWeights::LinearWeights(std::span<const float> weight, std::span<const floa
 
 int64_t LinearWeights::in() const { return packed_->in; }
 int64_t LinearWeights::out() const { return packed_->out; }
+DType LinearWeights::storage() const { return packed_->storage; }
+DType LinearWeights::input() const {
+  return packed_->device == Device::kCpu ? DType::kF32 : packed_->storage;
+}
 size_t LinearWeights::bytes() const { return packed_->weight.bytes() + packed_->bias.bytes(); }
 
 void Linear(Context& context, const TensorView& x, const LinearWeights& weights,

@@ -33,6 +33,8 @@ class LinearWeights {
 
   int64_t in() const;
   int64_t out() const;
+  DType storage() const;
+  DType input() const;   // what x must be
   size_t bytes() const;  // memory held
 
   struct Packed;  // defined by the back end

@@ -14,6 +14,7 @@ struct LinearWeights::Packed {
   DType storage = DType::kF32;
   Device device = Device::kCpu;
   bool opaque = false;  // `weight` is in the library's own order, held as bytes
+  float factor = 1.0f;  // the weights are `weight` times this power of two
   Buffer weight;
   Buffer bias;         // [out] f32
   Buffer narrow_bias;  // the same as `storage`, where a GPU's library wants it so

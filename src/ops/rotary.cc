@@ -28,6 +28,14 @@ void CheckQkv(const Qkv& qkv, const HeadNorm& q_norm, const HeadNorm& k_norm,
         "NormRotate: q {}, k {}, v {} differ", qkv.q.shape(), qkv.k.shape(), qkv.v.shape());
 }
 
+TensorView Retyped(const TensorView& x, DType dtype) {
+  return {x.raw(), dtype, x.shape(), x.strides(), x.device()};
+}
+
+Qkv Retyped(const Qkv& qkv, DType dtype) {
+  return {Retyped(qkv.q, dtype), Retyped(qkv.k, dtype), Retyped(qkv.v, dtype)};
+}
+
 void NormRotateOnCpu(Context& context, const Qkv& qkv, const HeadNorm& q_norm,
                      const HeadNorm& k_norm, const RotaryTable& table) {
   cpu::NormRotate(context, qkv.q, q_norm, table);
@@ -36,26 +44,43 @@ void NormRotateOnCpu(Context& context, const Qkv& qkv, const HeadNorm& q_norm,
 
 }  // namespace
 
-void NormRotate(Context& context, const Qkv& qkv, const HeadNorm& q_norm, const HeadNorm& k_norm,
-                const RotaryTable& table) {
+Qkv NormRotate(Context& context, const Qkv& qkv, const HeadNorm& q_norm, const HeadNorm& k_norm,
+               const RotaryTable& table) {
   CheckQkv(qkv, q_norm, k_norm, table);
+  const DType result = context.setup().activations();
   if (context.setup().on_gpu()) {
-    return cuda::NormRotate(context, qkv, q_norm, k_norm, table, nullptr);
+    cuda::NormRotate(context, qkv, q_norm, k_norm, table, nullptr, result);
+  } else {
+    NormRotateOnCpu(context, qkv, q_norm, k_norm, table);
   }
-  NormRotateOnCpu(context, qkv, q_norm, k_norm, table);
+  return Retyped(qkv, result);
 }
 
-void NormRotateStore(Context& context, const Qkv& qkv, const HeadNorm& q_norm,
-                     const HeadNorm& k_norm, const RotaryTable& table,
-                     const KvDestination& destination) {
+TensorView NormRotateStore(Context& context, const Qkv& qkv, const HeadNorm& q_norm,
+                           const HeadNorm& k_norm, const RotaryTable& table,
+                           const KvDestination& destination) {
   CheckQkv(qkv, q_norm, k_norm, table);
   Check(destination.device == context.setup().device, ErrorCode::kInternal,
         "the cache is on another device than the activations");
+  const DType result = context.setup().activations();
   if (context.setup().on_gpu()) {
-    return cuda::NormRotate(context, qkv, q_norm, k_norm, table, &destination);
+    cuda::NormRotate(context, qkv, q_norm, k_norm, table, &destination, result);
+  } else {
+    NormRotateOnCpu(context, qkv, q_norm, k_norm, table);
+    StoreKv(context.team(), qkv.k, qkv.v, destination);
   }
-  NormRotateOnCpu(context, qkv, q_norm, k_norm, table);
-  StoreKv(context.team(), qkv.k, qkv.v, destination);
+  return Retyped(qkv.q, result);
+}
+
+Qkv AsTheyAre(Context& context, const Qkv& qkv) {
+  const DType result = context.setup().activations();
+  if (qkv.q.dtype() == result) return qkv;
+  const Shape product = {qkv.q.dim(0), 3 * qkv.q.dim(1) * qkv.q.dim(2)};
+  Check(qkv.q.stride(0) == product[1] && SizeOf(qkv.q.dtype()) == SizeOf(result),
+        ErrorCode::kInternal, "q {} of {} cannot become {} in place", qkv.q.shape(),
+        NameOf(qkv.q.dtype()), NameOf(result));
+  cuda::ConvertInPlace(context, {qkv.q.raw(), qkv.q.dtype(), product, qkv.q.device()}, result);
+  return Retyped(qkv, result);
 }
 
 void SetTimeAngles(Context& context, const float* angles, int64_t frames, int64_t pairs,

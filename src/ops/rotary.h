@@ -31,22 +31,26 @@ struct HeadNorm {
 };
 
 // Queries, keys and values of all rows of one product, each [rows, heads, head_dim], channels
-// contiguous, in the type of the device's activations.
+// contiguous. They come in the product's type; the functions below return them in the type that
+// attention takes, in the same memory.
 struct Qkv {
   TensorView q, k, v;
 };
 
 // Layer normalisation of every head of every row of q and k, then rotation: a pair (a, b) at angle
-// t becomes (a cos t - b sin t, b cos t + a sin t). In place. Row r uses row r mod table rows, so
-// that one table serves several frames.
-void NormRotate(Context& context, const Qkv& qkv, const HeadNorm& q_norm, const HeadNorm& k_norm,
-                const RotaryTable& table);
+// t becomes (a cos t - b sin t, b cos t + a sin t). Row r uses row r mod table rows, so that one
+// table serves several frames.
+Qkv NormRotate(Context& context, const Qkv& qkv, const HeadNorm& q_norm, const HeadNorm& k_norm,
+               const RotaryTable& table);
 
-// The same, but k and v go to the cache: q in place, k normalised and rotated and v as it is to
-// `destination`. What k holds afterwards is undefined.
-void NormRotateStore(Context& context, const Qkv& qkv, const HeadNorm& q_norm,
-                     const HeadNorm& k_norm, const RotaryTable& table,
-                     const KvDestination& destination);
+// The same, but k, normalised and rotated, and v as it is go to the cache at `destination`. Returns
+// q; k and v of `qkv` are undefined afterwards.
+TensorView NormRotateStore(Context& context, const Qkv& qkv, const HeadNorm& q_norm,
+                           const HeadNorm& k_norm, const RotaryTable& table,
+                           const KvDestination& destination);
+
+// For attention that neither normalises nor rotates.
+Qkv AsTheyAre(Context& context, const Qkv& qkv);
 
 // Writes the angles of time into the first `pairs` columns of a table of `frames` frames: cosines
 // and sines of frame f are angles[2 * pairs * f ..], cosines first; in memory of the device.

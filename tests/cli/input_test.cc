@@ -87,7 +87,7 @@ TEST_F(InputTest, HelpAndVersionAreNoErrors) {
   }
   EXPECT_THAT(help.out, ContainsRegex("--scale-frames INT:INT in \\[1 - 1024\\]"));
   EXPECT_THAT(help.out, ContainsRegex("--camera-iterations INT:INT in \\[1 - 64\\]"));
-  EXPECT_THAT(help.out, HasSubstr("stop after so many images; 0 = all"));
+  EXPECT_THAT(help.out, HasSubstr("stop after so many frames; 0 = all"));
   EXPECT_EQ(RunProgram({"--help"}).exit_code, 0);
   EXPECT_THAT(RunProgram({"--version"}).out, HasSubstr("lingbot-map 0."));
 }

@@ -21,6 +21,7 @@ struct EntryCall {
   int64_t q_row_stride = 0;
   const float* k = nullptr;  // [capacity, heads, head_dim]; entries behind count may be anything
   const float* v = nullptr;  // likewise
+  int64_t entry_stride = 0;  // elements from an entry of k and v to the next
   const int32_t* count = nullptr;  // device memory: entries to attend to; 0 gives zeros
   float* out = nullptr;            // [rows, heads, head_dim], contiguous
 };

@@ -98,7 +98,7 @@ __device__ void AttendShare(const Problem& problem, Exchange& exchange, const fl
                             int head, int begin, int end) {
   const int lane = threadIdx.x % 32;
   const int dim = problem.shape.head_dim;
-  const int64_t stride = static_cast<int64_t>(problem.shape.heads) * dim;
+  const int64_t stride = problem.call.entry_stride;
   float maximum[kRows];
   float sum[kRows];
   float4 values[kRows][kQuads];

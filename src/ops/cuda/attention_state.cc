@@ -250,8 +250,9 @@ void AttentionState::Entries(Context&, const TensorView& q, const EntryKv& kv,
       workspace = Buffer(DType::kU8, {bytes}, MemoryKind::kCuda);
       ClearEntryWorkspace(shape, workspace.view().raw(), stream_);
     }
-    const EntryCall call{q[begin].data<float>(), q.stride(0), kv.k.data<float>(),
-                         kv.v.data<float>(),     kv.entries,  out[begin].data<float>()};
+    const EntryCall call{q[begin].data<float>(),  q.stride(0),    kv.k.data<float>(),
+                         kv.v.data<float>(),      kv.k.stride(0), kv.entries,
+                         out[begin].data<float>()};
     EntryAttention(shape, call, workspace.view().raw(), stream_);
   }
 }

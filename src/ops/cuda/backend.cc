@@ -1,6 +1,9 @@
 #include "ops/cuda/backend.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <vector>
 
 #include "base/check.h"
 #include "ops/cuda/check.h"
@@ -21,6 +24,15 @@ Buffer OnGpu(std::span<const float> values) {
   return buffer;
 }
 
+// Of integers it vectorises, and NaN counts as more than infinity.
+float LargestMagnitude(std::span<const float> values) {
+  uint32_t largest = 0;
+  for (const float value : values) {
+    largest = std::max(largest, std::bit_cast<uint32_t>(value) & 0x7FFFFFFFu);
+  }
+  return std::bit_cast<float>(largest);
+}
+
 // [rows, columns] float32 on the host, scaled by rows, as `dtype` on the GPU.
 Buffer PackRowsOfWeights(std::span<const float> values, std::span<const float> scale, int64_t rows,
                          int64_t columns, DType dtype) {
@@ -32,6 +44,23 @@ Buffer PackRowsOfWeights(std::span<const float> values, std::span<const float> s
             target.view().raw(), dtype, nullptr);
   CheckCuda(cudaStreamSynchronize(nullptr), "the conversion of weights");
   return target;
+}
+
+// Half precision has few small numbers: multiplies the row factors so that the largest weight comes
+// to lie at kLargestHalf, below which 2^25 is left before digits go, and returns what undoes it.
+float Centre(std::span<const float> weight, std::vector<float>& factors, int64_t rows) {
+  constexpr float kLargestHalf = 1024.0f;
+  const size_t columns = weight.size() / static_cast<size_t>(std::max<int64_t>(rows, 1));
+  if (factors.empty()) factors.assign(static_cast<size_t>(rows), 1.0f);
+  float largest = 0.0f;
+  for (size_t row = 0; row < factors.size(); ++row) {
+    const float of_row = LargestMagnitude(weight.subspan(row * columns, columns));
+    largest = std::max(largest, of_row * std::abs(factors[row]));
+  }
+  if (!(largest > 0.0f) || !std::isfinite(largest)) return 1.0f;
+  const float power = std::exp2(std::floor(std::log2(kLargestHalf / largest)));
+  for (float& factor : factors) factor *= power;
+  return 1.0f / power;
 }
 
 Epilogue EpilogueOf(LinearEpilogue epilogue) {
@@ -64,7 +93,9 @@ cudaStream_t StreamOf(Context& context) { return context.cuda().stream(); }
 
 void PackLinear(std::span<const float> weight, std::span<const float> out_scale,
                 LinearWeights::Packed& packed) {
-  packed.weight = PackRowsOfWeights(weight, out_scale, packed.out, packed.in, packed.storage);
+  std::vector<float> factors(out_scale.begin(), out_scale.end());
+  if (packed.storage == DType::kF16) packed.factor = Centre(weight, factors, packed.out);
+  packed.weight = PackRowsOfWeights(weight, factors, packed.out, packed.in, packed.storage);
   if (packed.storage != DType::kF32) {
     packed.narrow_bias =
         PackRowsOfWeights({packed.bias.data<float>(), static_cast<size_t>(packed.out)}, {},
@@ -101,6 +132,7 @@ void Linear(Context& context, const TensorView& x, const LinearWeights::Packed& 
   call.y_dtype = y.dtype();
   call.y_stride = y.stride(0);
   call.epilogue = EpilogueOf(epilogue);
+  call.alpha = weights.factor;
   context.cuda().linears().Run(call, StreamOf(context));
 }
 
@@ -136,7 +168,7 @@ void LayerNorm(Context& context, const TensorView& x, const TensorView& gamma,
 }
 
 void NormRotate(Context& context, const Qkv& qkv, const HeadNorm& q_norm, const HeadNorm& k_norm,
-                const RotaryTable& table, const KvDestination* destination) {
+                const RotaryTable& table, const KvDestination* destination, DType result) {
   const int64_t channels = qkv.q.dim(1) * qkv.q.dim(2);
   const auto* q = static_cast<const std::byte*>(qkv.q.raw());
   const auto part = static_cast<std::ptrdiff_t>(channels * SizeOf(qkv.q.dtype()));
@@ -145,7 +177,7 @@ void NormRotate(Context& context, const Qkv& qkv, const HeadNorm& q_norm, const 
         ErrorCode::kInternal,
         "NormRotate on a GPU takes the parts of one product [rows, 3, {}, {}]", qkv.q.dim(1),
         qkv.q.dim(2));
-  const QkvRows rows{qkv.q.raw(), qkv.q.dtype(), qkv.q.dim(0), qkv.q.dim(1), qkv.q.dim(2)};
+  const QkvRows rows{qkv.q.raw(), qkv.q.dtype(), result, qkv.q.dim(0), qkv.q.dim(1), qkv.q.dim(2)};
   const HeadNorms norms{q_norm.gamma.data<float>(),
                         q_norm.beta.data<float>(),
                         k_norm.gamma.data<float>(),
@@ -159,6 +191,10 @@ void NormRotate(Context& context, const Qkv& qkv, const HeadNorm& q_norm, const 
   NormRotateToCache(rows, norms, angles,
                     {destination->k, destination->v, destination->dtype, destination->offsets},
                     StreamOf(context));
+}
+
+void ConvertInPlace(Context& context, const TensorView& x, DType result) {
+  Convert(x.raw(), x.dtype(), x.raw(), result, x.elements(), StreamOf(context));
 }
 
 void SetTimeAngles(Context& context, const float* angles, int64_t frames, int64_t pairs,
@@ -236,9 +272,9 @@ void ActivatePose(Context& context, const TensorView& raw, const TensorView& pos
 }
 
 void StoreEntries(Context& context, const TensorView& k, const TensorView& v, float* k_entries,
-                  float* v_entries, const int32_t* first) {
+                  float* v_entries, int64_t stride, const int32_t* first) {
   StoreRowsBehind(k.data<float>(), v.data<float>(), k.stride(0), k.dim(0), k.dim(1) * k.dim(2),
-                  first, k_entries, v_entries, StreamOf(context));
+                  first, k_entries, v_entries, stride, StreamOf(context));
 }
 
 void FillBytes(Context& context, void* target, int value, size_t bytes) noexcept {

@@ -42,9 +42,11 @@ void Conv2d(Context& context, const TensorView& x, const ConvWeights::Packed& we
             ConvEpilogue epilogue, const TensorView& y);
 void LayerNorm(Context& context, const TensorView& x, const TensorView& gamma,
                const TensorView& beta, float eps, const TensorView& y);
-// k and v to `destination` if it is not null, else in place.
+// As type `result`, in place; k and v to `destination` if it is not null.
 void NormRotate(Context& context, const Qkv& qkv, const HeadNorm& q_norm, const HeadNorm& k_norm,
-                const RotaryTable& table, const KvDestination* destination);
+                const RotaryTable& table, const KvDestination* destination, DType result);
+// x, contiguous, becomes another type of the same size.
+void ConvertInPlace(Context& context, const TensorView& x, DType result);
 void SetTimeAngles(Context& context, const float* angles, int64_t frames, int64_t pairs,
                    const RotaryTable& table);
 // Adds the position map if `across` is not null.
@@ -87,7 +89,7 @@ void EntryAttention(Context& context, const TensorView& q, const EntryKv& kv,
 
 // See ops/gpu_memory.h.
 void StoreEntries(Context& context, const TensorView& k, const TensorView& v, float* k_entries,
-                  float* v_entries, const int32_t* first);
+                  float* v_entries, int64_t stride, const int32_t* first);
 void FillBytes(Context& context, void* target, int value, size_t bytes) noexcept;
 void MoveRows(Context& context, std::span<std::byte* const> planes, size_t row_bytes,
               std::span<const int64_t> from, std::span<const int64_t> to) noexcept;

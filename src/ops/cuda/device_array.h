@@ -74,12 +74,16 @@ class DeviceArray {
     return as<unsigned char>() + static_cast<size_t>(index) * SizeOf(dtype_);
   }
 
-  std::vector<float> Download() const {
+  std::vector<float> Download() const { return DownloadAs(dtype_); }
+  // What lies there, taken as numbers of another type of the same size.
+  std::vector<float> DownloadAs(DType dtype) const {
     CheckCuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
     std::vector<unsigned char> packed(bytes());
     CheckCuda(cudaMemcpy(packed.data(), data_, bytes(), cudaMemcpyDeviceToHost), "cudaMemcpy");
     std::vector<float> values(static_cast<size_t>(count_));
-    for (size_t i = 0; i < values.size(); ++i) values[i] = Get(packed.data() + i * SizeOf(dtype_));
+    for (size_t i = 0; i < values.size(); ++i) {
+      values[i] = Get(packed.data() + i * SizeOf(dtype), dtype);
+    }
     return values;
   }
 
@@ -91,16 +95,16 @@ class DeviceArray {
     if (dtype_ == DType::kBF16) std::memcpy(target, &brain, 2);
     if (dtype_ == DType::kF16) std::memcpy(target, &half, 2);
   }
-  float Get(const unsigned char* source) const {
+  static float Get(const unsigned char* source, DType dtype) {
     float value = 0.0f;
     BFloat16 brain;
     __half half;
-    if (dtype_ == DType::kF32) std::memcpy(&value, source, 4);
-    if (dtype_ == DType::kBF16) {
+    if (dtype == DType::kF32) std::memcpy(&value, source, 4);
+    if (dtype == DType::kBF16) {
       std::memcpy(&brain, source, 2);
       value = ToFloat(brain);
     }
-    if (dtype_ == DType::kF16) {
+    if (dtype == DType::kF16) {
       std::memcpy(&half, source, 2);
       value = __half2float(half);
     }

@@ -114,7 +114,8 @@ Key KeyOf(const LinearCall& call) {
 }
 
 bool SuitsSmallRows(const LinearCall& call) {
-  return call.rows <= kMaxSmallRows && call.x_dtype == DType::kF32 && call.y_dtype == DType::kF32;
+  return call.rows <= kMaxSmallRows && call.x_dtype == DType::kF32 && call.y_dtype == DType::kF32 &&
+         call.alpha == 1.0f;
 }
 
 }  // namespace
@@ -246,9 +247,8 @@ void LinearPlans::Multiply(const LinearCall& call, const Plan& plan, int candida
     const void* bias = plan.bias == BiasMode::kWide ? call.bias : call.narrow_bias;
     Set(plan.desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
   }
-  const float one = 1.0f;
   const float beta = call.epilogue == Epilogue::kAccumulate ? 1.0f : 0.0f;
-  CheckCublas(cublasLtMatmul(state_->handle, plan.desc.handle, &one, call.weight,
+  CheckCublas(cublasLtMatmul(state_->handle, plan.desc.handle, &call.alpha, call.weight,
                              plan.weight.handle, call.x, plan.x.handle, &beta, y, plan.y.handle, y,
                              plan.y.handle, &plan.algorithms[static_cast<size_t>(candidate)],
                              state_->workspace, state_->workspace_bytes, stream),

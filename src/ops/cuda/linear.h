@@ -11,10 +11,11 @@
 
 namespace lingbot::ops::cuda {
 
-// Products y = epilogue(x W^T + b) of one session: float32 ones in float32 (never tf32), 16-bit
-// ones on the matrix units with float32 accumulation. Up to 16 float32 rows go to SmallRowsLinear;
-// the others to cuBLASLt, whose algorithm is chosen once per shape by the library's own heuristic,
-// so that two runs give the same bits; PlainLinear serves what the library refuses.
+// Products y = epilogue(alpha x W^T + b) of one session: float32 ones in float32 (never tf32),
+// 16-bit ones on the matrix units with float32 accumulation. Up to 16 float32 rows go to
+// SmallRowsLinear; the others to cuBLASLt, whose algorithm is chosen once per shape by the
+// library's own heuristic, so that two runs give the same bits; PlainLinear serves what the library
+// refuses.
 //
 // The library reads memory column by column: our row-major y [rows, out] is its [out, rows], so it
 // is asked for y^T = W x^T with W^T, x^T given as they lie.

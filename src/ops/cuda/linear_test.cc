@@ -47,7 +47,7 @@ struct Problem {
         double sum = bias.empty() ? 0.0 : bias[static_cast<size_t>(o)];
         const float* a = x.data() + r * x_stride;
         const float* b = weight.data() + o * size.in;
-        for (int64_t i = 0; i < size.in; ++i) sum += double{a[i]} * b[i];
+        for (int64_t i = 0; i < size.in; ++i) sum += double{alpha} * a[i] * b[i];
         float& target = result[static_cast<size_t>(r * y_stride + o)];
         target = static_cast<float>(Apply(epilogue, sum, target));
       }
@@ -59,6 +59,7 @@ struct Problem {
   DType x_dtype, y_dtype;
   Epilogue epilogue;
   int64_t x_stride, y_stride;
+  float alpha = 1.0f;
   std::vector<float> x, weight, bias, y;
 };
 
@@ -83,6 +84,7 @@ struct OnDevice {
     call.y_dtype = p.y_dtype;
     call.y_stride = p.y_stride;
     call.epilogue = p.epilogue;
+    call.alpha = p.alpha;
     return call;
   }
 
@@ -129,6 +131,16 @@ TEST_F(LinearCheck, AgreesWithPlainLoopsOverShapesTypesAndEpilogues) {
       for (const Epilogue epilogue : kEpilogues) {
         Compare(Problem(size, x, y, epilogue, true, 0));
       }
+    }
+  }
+}
+
+TEST_F(LinearCheck, AlphaScalesTheProductAndNotTheBias) {
+  for (const auto& [x, y] : kTypes) {
+    for (const Epilogue epilogue : kEpilogues) {
+      Problem problem({9, 64, 40}, x, y, epilogue, true, 0);
+      problem.alpha = 0.125f;
+      Compare(problem);
     }
   }
 }

@@ -19,9 +19,9 @@ __global__ void ScaleRowsKernel(const float* source, const float* scale, int64_t
 
 __global__ void StoreRowsBehindKernel(const float* k, const float* v, int64_t row_stride,
                                       int64_t width, const int32_t* first, float* k_target,
-                                      float* v_target) {
+                                      float* v_target, int64_t target_stride) {
   const int64_t row = blockIdx.x;
-  const int64_t to = (*first + row) * width;
+  const int64_t to = (*first + row) * target_stride;
   for (int64_t c = threadIdx.x; c < width; c += blockDim.x) {
     k_target[to + c] = k[row * row_stride + c];
     v_target[to + c] = v[row * row_stride + c];
@@ -59,9 +59,9 @@ void ScaleRows(const float* source, const float* scale, int64_t rows, int64_t co
 
 void StoreRowsBehind(const float* k, const float* v, int64_t row_stride, int64_t rows,
                      int64_t width, const int32_t* first, float* k_target, float* v_target,
-                     cudaStream_t stream) {
+                     int64_t target_stride, cudaStream_t stream) {
   StoreRowsBehindKernel<<<static_cast<unsigned>(rows), kThreads, 0, stream>>>(
-      k, v, row_stride, width, first, k_target, v_target);
+      k, v, row_stride, width, first, k_target, v_target, target_stride);
   CheckLaunch("StoreRowsBehind");
 }
 

@@ -14,10 +14,11 @@ namespace lingbot::ops::cuda {
 void ScaleRows(const float* source, const float* scale, int64_t rows, int64_t columns, void* target,
                DType dtype, cudaStream_t stream);
 
-// Row i of k and v [rows, width] (rows apart by a stride) goes to row *first + i of the targets.
+// Row i of k and v [rows, width] (row_stride apart) goes to row *first + i of the targets
+// (target_stride apart).
 void StoreRowsBehind(const float* k, const float* v, int64_t row_stride, int64_t rows,
                      int64_t width, const int32_t* first, float* k_target, float* v_target,
-                     cudaStream_t stream);
+                     int64_t target_stride, cudaStream_t stream);
 
 // Between scattered rows of `plane` and rows of `packed`, row_bytes (a multiple of 4) each.
 void PackRows(const std::byte* plane, const int64_t* offsets, int64_t rows, int64_t row_bytes,

@@ -1,3 +1,5 @@
+#include <type_traits>
+
 #include "ops/cuda/check.h"
 #include "ops/cuda/launch.cuh"
 #include "ops/cuda/norm_rotate.h"
@@ -102,10 +104,19 @@ __device__ void RotateHalves(const float* cos, const float* sin, int lane,
   }
 }
 
-// kLanes lanes a head of kLanes * kWidth channels. kParts = 2: q and k in place; 3: k and v go to
-// the cache.
-template <typename T, typename Cache, int kLanes, int kParts, Pairing kPairing>
+// Where results go, and which of q, k and v take part.
+enum class Target {
+  kInPlace,    // q and k
+  kOtherType,  // q, k and v, in place
+  kCache,      // q in place; k and v to the cache
+};
+
+constexpr int PartsOf(Target target) { return target == Target::kInPlace ? 2 : 3; }
+
+// kLanes lanes a head of kLanes * kWidth channels.
+template <typename T, typename Result, typename Cache, int kLanes, Target kTarget, Pairing kPairing>
 __global__ void __launch_bounds__(kBlock) NormRotateKernel(Arguments arguments, T* qkv) {
+  constexpr int kParts = PartsOf(kTarget);
   WaitForPrevious();
   constexpr int kHeadDim = kLanes * kWidth;
   const uint32_t count = static_cast<uint32_t>(arguments.rows * kParts * arguments.heads);
@@ -136,8 +147,9 @@ __global__ void __launch_bounds__(kBlock) NormRotateKernel(Arguments arguments, 
     }
   }
   if (index >= count) return;
-  if (kParts == 2 || at.part == 0) {
-    Store(values, source);
+  if (kTarget != Target::kCache || at.part == 0) {
+    static_assert(sizeof(Result) == sizeof(T));
+    Store(values, reinterpret_cast<Result*>(source));
   } else {
     Cache* plane = static_cast<Cache*>(at.part == 1 ? arguments.k : arguments.v);
     Store(values, plane + arguments.offsets[at.row] + at.head * kHeadDim + lane * kWidth);
@@ -145,12 +157,12 @@ __global__ void __launch_bounds__(kBlock) NormRotateKernel(Arguments arguments, 
 }
 
 // Any even head_dim: one warp a head, channels in shared memory.
-template <typename T, typename Cache>
+template <typename T, typename Result, typename Cache, Target kTarget>
 __global__ void __launch_bounds__(32)
-    NormRotateAnyKernel(Arguments arguments, int parts, Pairing pairing, int64_t head_dim, T* qkv) {
+    NormRotateAnyKernel(Arguments arguments, Pairing pairing, int64_t head_dim, T* qkv) {
   WaitForPrevious();
   extern __shared__ float values[];
-  const Head at(blockIdx.x, parts, static_cast<uint32_t>(arguments.heads));
+  const Head at(blockIdx.x, PartsOf(kTarget), static_cast<uint32_t>(arguments.heads));
   const int lane = threadIdx.x;
   T* source = qkv + at.Source(arguments.heads, head_dim);
   float sum = 0.0f;
@@ -187,8 +199,9 @@ __global__ void __launch_bounds__(32)
     }
   }
   __syncwarp();
-  if (parts == 2 || at.part == 0) {
-    for (int64_t c = lane; c < head_dim; c += 32) source[c] = Narrow<T>(values[c]);
+  if (kTarget != Target::kCache || at.part == 0) {
+    Result* result = reinterpret_cast<Result*>(source);
+    for (int64_t c = lane; c < head_dim; c += 32) result[c] = Narrow<Result>(values[c]);
     return;
   }
   Cache* plane = static_cast<Cache*>(at.part == 1 ? arguments.k : arguments.v);
@@ -196,32 +209,43 @@ __global__ void __launch_bounds__(32)
   for (int64_t c = lane; c < head_dim; c += 32) target[c] = Narrow<Cache>(values[c]);
 }
 
-template <typename T, typename Cache, int kLanes, int kParts>
+template <typename T, typename Result, typename Cache, int kLanes, Target kTarget>
 void LaunchFast(const Arguments& arguments, Pairing pairing, T* qkv, cudaStream_t stream) {
-  const int64_t threads = arguments.rows * kParts * arguments.heads * kLanes;
-  const unsigned blocks = BlocksFor(threads, kBlock);
+  const int64_t threads = arguments.rows * PartsOf(kTarget) * arguments.heads * kLanes;
+  const auto launch = [&](auto kernel) {
+    LaunchKernel("NormRotate", kernel, BlocksFor(threads, kBlock), kBlock, 0, stream, arguments,
+                 qkv);
+  };
   if (pairing == Pairing::kAdjacent) {
-    LaunchKernel("NormRotate", NormRotateKernel<T, Cache, kLanes, kParts, Pairing::kAdjacent>,
-                 blocks, kBlock, 0, stream, arguments, qkv);
+    launch(NormRotateKernel<T, Result, Cache, kLanes, kTarget, Pairing::kAdjacent>);
   } else {
-    LaunchKernel("NormRotate", NormRotateKernel<T, Cache, kLanes, kParts, Pairing::kHalvesOfHalf>,
-                 blocks, kBlock, 0, stream, arguments, qkv);
+    launch(NormRotateKernel<T, Result, Cache, kLanes, kTarget, Pairing::kHalvesOfHalf>);
   }
 }
 
-template <typename T, typename Cache, int kParts>
+template <typename T, typename Result, typename Cache, Target kTarget>
 void Launch(const QkvRows& qkv, const Arguments& arguments, Pairing pairing, cudaStream_t stream) {
   T* data = static_cast<T*>(qkv.data);
   if (qkv.head_dim == 64) {
-    LaunchFast<T, Cache, 8, kParts>(arguments, pairing, data, stream);
+    LaunchFast<T, Result, Cache, 8, kTarget>(arguments, pairing, data, stream);
   } else if (qkv.head_dim == 128) {
-    LaunchFast<T, Cache, 16, kParts>(arguments, pairing, data, stream);
+    LaunchFast<T, Result, Cache, 16, kTarget>(arguments, pairing, data, stream);
   } else {
-    const unsigned blocks = static_cast<unsigned>(qkv.rows * kParts * qkv.heads);
+    const auto blocks = static_cast<unsigned>(qkv.rows * PartsOf(kTarget) * qkv.heads);
     const size_t shared = static_cast<size_t>(qkv.head_dim) * sizeof(float);
-    LaunchKernel("NormRotate", NormRotateAnyKernel<T, Cache>, blocks, 32, shared, stream, arguments,
-                 kParts, pairing, qkv.head_dim, data);
+    LaunchKernel("NormRotate", NormRotateAnyKernel<T, Result, Cache, kTarget>, blocks, 32, shared,
+                 stream, arguments, pairing, qkv.head_dim, data);
   }
+}
+
+// Calls `function(T{}, Result{})` with the types of the product and of the result.
+template <typename Function>
+void VisitTypes(const QkvRows& qkv, const char* who, Function&& function) {
+  if (qkv.dtype == DType::kF16 && qkv.result == DType::kBF16) {
+    return function(__half{}, __nv_bfloat16{});
+  }
+  if (qkv.dtype != qkv.result) FailUnsupported(who, NameOf(qkv.result));
+  VisitF32OrBF16(qkv.dtype, who, [&]<typename T>(T) { function(T{}, T{}); });
 }
 
 Arguments MakeArguments(const QkvRows& qkv, const HeadNorms& norms, const RotaryRows& table,
@@ -264,17 +288,19 @@ void NormRotate(const QkvRows& qkv, const HeadNorms& norms, const RotaryRows& ta
                 cudaStream_t stream) {
   if (qkv.rows == 0) return;
   const Arguments arguments = MakeArguments(qkv, norms, table, {});
-  VisitF32OrBF16(qkv.dtype, "NormRotate",
-                 [&]<typename T>(T) { Launch<T, T, 2>(qkv, arguments, table.pairing, stream); });
+  VisitTypes(qkv, "NormRotate", [&]<typename T, typename Result>(T, Result) {
+    constexpr Target kTarget = std::is_same_v<T, Result> ? Target::kInPlace : Target::kOtherType;
+    Launch<T, Result, Result, kTarget>(qkv, arguments, table.pairing, stream);
+  });
 }
 
 void NormRotateToCache(const QkvRows& qkv, const HeadNorms& norms, const RotaryRows& table,
                        const KvRows& cache, cudaStream_t stream) {
   if (qkv.rows == 0) return;
   const Arguments arguments = MakeArguments(qkv, norms, table, cache);
-  VisitF32OrBF16(qkv.dtype, "NormRotateToCache", [&]<typename T>(T) {
+  VisitTypes(qkv, "NormRotateToCache", [&]<typename T, typename Result>(T, Result) {
     VisitF32OrBF16(cache.dtype, "NormRotateToCache", [&]<typename Cache>(Cache) {
-      Launch<T, Cache, 3>(qkv, arguments, table.pairing, stream);
+      Launch<T, Result, Cache, Target::kCache>(qkv, arguments, table.pairing, stream);
     });
   });
 }

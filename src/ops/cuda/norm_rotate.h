@@ -30,10 +30,11 @@ struct HeadNorms {
   float q_scale = 1.0f;  // multiplies q before it is rounded to its type
 };
 
-// The product x Wqkv^T: [rows, 3, heads, head_dim] contiguous, bf16 or float32.
+// The product x Wqkv^T: [rows, 3, heads, head_dim] contiguous.
 struct QkvRows {
   void* data = nullptr;
-  DType dtype = DType::kBF16;
+  DType dtype = DType::kBF16;   // kBF16, kF16 or kF32
+  DType result = DType::kBF16;  // what q, k and v become: the same, or kBF16 out of kF16
   int64_t rows = 0;
   int64_t heads = 0;
   int64_t head_dim = 0;
@@ -52,7 +53,7 @@ struct KvRows {
 };
 
 // Layer normalisation of every head of q and k, then rotation by the table (ops/rotary.h), in
-// place.
+// place; v changes its type only.
 void NormRotate(const QkvRows& qkv, const HeadNorms& norms, const RotaryRows& table,
                 cudaStream_t stream);
 

@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(kTile* kThreadRows) PlainLinearKernel(LinearCa
   for (int i = 0; i < kPerThread; ++i) {
     const int64_t row = row0 + threadIdx.y + i * kThreadRows;
     if (row >= call.rows || column >= call.out) continue;
-    float value = sums[i] + (call.bias == nullptr ? 0.0f : call.bias[column]);
+    float value = call.alpha * sums[i] + (call.bias == nullptr ? 0.0f : call.bias[column]);
     Y* y = static_cast<Y*>(call.y) + row * call.y_stride + column;
     if (call.epilogue == Epilogue::kRelu) value = Rectify(value);
     if (call.epilogue == Epilogue::kGelu) value = Gelu(value);

@@ -10,8 +10,8 @@
 
 namespace lingbot::ops::cuda {
 
-// One call of y = epilogue(x W^T + b). Row-major everywhere: x [rows, in] and y [rows, out] with
-// contiguous channels and any row stride, weight [out, in] contiguous and of x's type.
+// One call of y = epilogue(alpha x W^T + b). Row-major everywhere: x [rows, in] and y [rows, out]
+// with contiguous channels and any row stride, weight [out, in] contiguous and of x's type.
 struct LinearCall {
   int64_t rows = 0, in = 0, out = 0;
   const void* x = nullptr;
@@ -25,6 +25,7 @@ struct LinearCall {
   DType y_dtype = DType::kBF16;  // x's type or kF32
   int64_t y_stride = 0;
   Epilogue epilogue = Epilogue::kStore;
+  float alpha = 1.0f;
 };
 
 // The definition, for shapes that the library refuses and as the twin that checks compare with:

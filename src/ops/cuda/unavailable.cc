@@ -45,9 +45,10 @@ void LayerNorm(Context&, const TensorView&, const TensorView&, const TensorView&
   Refuse();
 }
 void NormRotate(Context&, const Qkv&, const HeadNorm&, const HeadNorm&, const RotaryTable&,
-                const KvDestination*) {
+                const KvDestination*, DType) {
   Refuse();
 }
+void ConvertInPlace(Context&, const TensorView&, DType) { Refuse(); }
 void SetTimeAngles(Context&, const float*, int64_t, int64_t, const RotaryTable&) { Refuse(); }
 void ResizeBilinear(Context&, const TensorView&, const TensorView*, const TensorView*,
                     const TensorView&) {
@@ -89,7 +90,8 @@ void FrameAttention(Context&, AttentionBackend, int64_t, const TensorView&, cons
 }
 float QueryScale(AttentionBackend, int64_t) { Refuse(); }
 void EntryAttention(Context&, const TensorView&, const EntryKv&, const TensorView&) { Refuse(); }
-void StoreEntries(Context&, const TensorView&, const TensorView&, float*, float*, const int32_t*) {
+void StoreEntries(Context&, const TensorView&, const TensorView&, float*, float*, int64_t,
+                  const int32_t*) {
   Refuse();
 }
 void FillBytes(Context&, void*, int, size_t) noexcept {}
