@@ -14,6 +14,7 @@ from pathlib import Path
 import torch
 import torch.distributed as distributed
 
+from gct.data.reprojection import reprojection_error
 from gct.data.sequences import SequenceStream, fixed_sequences
 from gct.evaluation import predict
 from gct.model.attention import attend, block_mask, dense_mask
@@ -25,25 +26,6 @@ from gct.train.trainer import Phase, Settings, Trainer
 
 HEIGHT, WIDTH = 126, 168
 DEVICE = torch.device('cuda' if torch.cuda.is_available() else 'cpu')
-
-
-def reprojection_error(data, source, target):
-    """Median relative difference between depth seen in one frame and carried over into another; [B]."""
-    height, width = data.depths.shape[2:]
-    v, u = torch.meshgrid(torch.arange(height, device=DEVICE).float(), torch.arange(width, device=DEVICE).float(), indexing='ij')
-    tangents = torch.tan(data.poses[:, source, 7:].flip(-1) / 2)[:, None, None]
-    half = torch.tensor([width / 2, height / 2], device=DEVICE)
-    z = data.depths[:, source, ..., None]
-    local = torch.cat([(torch.stack([u, v], -1) - half) / half * tangents * z, z], -1)
-    points = local @ data.rotations[:, source, None].transpose(-1, -2) + data.poses[:, source, None, None, :3]
-    seen = (points - data.poses[:, target, None, None, :3]) @ data.rotations[:, target, None]
-    ahead = seen[..., 2]
-    pixel = seen[..., :2] / ahead[..., None] / tangents * half + half
-    size = torch.tensor([width - 1, height - 1], device=DEVICE)
-    inside = (ahead > 0.05) & ((pixel > 0) & (pixel < size)).all(-1)
-    there = torch.nn.functional.grid_sample(data.depths[:, target, None], pixel / size * 2 - 1, align_corners=True)[:, 0]
-    error = (there / ahead - 1).abs()
-    return torch.stack([e[i].median() if i.any() else e.new_tensor(float('nan')) for e, i in zip(error, inside)])
 
 
 def check():

@@ -64,7 +64,7 @@ def read_checkpoint(path):
     elif path.suffix == '.safetensors':
         tensors, metadata = read_safetensors(path)
     else:
-        loaded = torch.load(path, map_location='cpu')
+        loaded = torch.load(path, map_location='cpu', weights_only=True)
         tensors, metadata = loaded.get('model', loaded.get('state_dict', loaded)), {}
     return {name: tensor.float() for name, tensor in tensors.items()}, metadata
 

@@ -56,7 +56,8 @@ DEVICE_FN uint32_t Mix(uint32_t h) {  // the finaliser of MurmurHash3
 DEVICE_FN float Unit(uint32_t h) { return static_cast<float>(h >> 8) * (1.0f / 16777216.0f); }
 DEVICE_FN uint32_t CellHash(int x, int y, int z) {
   return Mix(static_cast<uint32_t>(x) +
-             0x9e3779b9U * Mix(static_cast<uint32_t>(y) + 0x9e3779b9U * Mix(static_cast<uint32_t>(z))));
+             0x9e3779b9U *
+                 Mix(static_cast<uint32_t>(y) + 0x9e3779b9U * Mix(static_cast<uint32_t>(z))));
 }
 
 struct Lattice {  // a point as lattice cell and position inside it
@@ -75,7 +76,8 @@ DEVICE_FN float Noise(Vec p) {  // in [0, 1], smooth, of unit frequency
   const float u = Smooth(q.u), v = Smooth(q.v), w = Smooth(q.w);
   float plane[2];
   for (int k = 0; k < 2; ++k) {
-    const float near = Lerp(Unit(CellHash(q.x, q.y, q.z + k)), Unit(CellHash(q.x + 1, q.y, q.z + k)), u);
+    const float near =
+        Lerp(Unit(CellHash(q.x, q.y, q.z + k)), Unit(CellHash(q.x + 1, q.y, q.z + k)), u);
     const float far =
         Lerp(Unit(CellHash(q.x, q.y + 1, q.z + k)), Unit(CellHash(q.x + 1, q.y + 1, q.z + k)), u);
     plane[k] = Lerp(near, far, v);
@@ -180,15 +182,22 @@ DEVICE_FN Hit TraceWalls(const float* scene, Vec o, Vec d) {
   return {t, normal, o + d * t, 6 * cell + face, cell};
 }
 
-DEVICE_FN Vec IntoObject(Vec v, float c, float s) { return {c * v.x - s * v.z, v.y, s * v.x + c * v.z}; }
-DEVICE_FN Vec OutOfObject(Vec v, float c, float s) { return {c * v.x + s * v.z, v.y, c * v.z - s * v.x}; }
+DEVICE_FN Vec IntoObject(Vec v, float c, float s) {
+  return {c * v.x - s * v.z, v.y, s * v.x + c * v.z};
+}
+DEVICE_FN Vec OutOfObject(Vec v, float c, float s) {
+  return {c * v.x + s * v.z, v.y, c * v.z - s * v.x};
+}
 
 // Nearest intersection with a shape at the origin, with its half sizes; negative if there is none.
 DEVICE_FN float MeetBox(Vec half, Vec o, Vec d, Vec* normal) {
   const Vec inv = {SafeInverse(d.x), SafeInverse(d.y), SafeInverse(d.z)};
-  const float x0 = (-copysignf(half.x, d.x) - o.x) * inv.x, x1 = (copysignf(half.x, d.x) - o.x) * inv.x;
-  const float y0 = (-copysignf(half.y, d.y) - o.y) * inv.y, y1 = (copysignf(half.y, d.y) - o.y) * inv.y;
-  const float z0 = (-copysignf(half.z, d.z) - o.z) * inv.z, z1 = (copysignf(half.z, d.z) - o.z) * inv.z;
+  const float x0 = (-copysignf(half.x, d.x) - o.x) * inv.x,
+              x1 = (copysignf(half.x, d.x) - o.x) * inv.x;
+  const float y0 = (-copysignf(half.y, d.y) - o.y) * inv.y,
+              y1 = (copysignf(half.y, d.y) - o.y) * inv.y;
+  const float z0 = (-copysignf(half.z, d.z) - o.z) * inv.z,
+              z1 = (copysignf(half.z, d.z) - o.z) * inv.z;
   const float near = fmaxf(x0, fmaxf(y0, z0)), far = fminf(x1, fminf(y1, z1));
   if (near > far) return -1.0f;
   *normal = near == x0   ? Vec{-copysignf(1.0f, d.x), 0, 0}
@@ -265,7 +274,8 @@ DEVICE_FN Vec Shade(const float* scene, Vec o, Vec d) {
   const float* cell = scene + hit.cell * kCellFloats;
   const Vec at = o + d * hit.t + hit.normal * 2e-3f, to_light = Load(cell + 6) - at;
   const float distance2 = Dot(to_light, to_light) + 1e-4f;
-  float light = fmaxf(0.0f, Dot(hit.normal, to_light)) / sqrtf(distance2) / (1.0f + 0.06f * distance2);
+  float light =
+      fmaxf(0.0f, Dot(hit.normal, to_light)) / sqrtf(distance2) / (1.0f + 0.06f * distance2);
   if (light > 0.0f && cell[15] > 0.0f && Shadowed(scene, hit.cell, at, to_light)) {
     light *= 1.0f - cell[15];
   }
@@ -304,7 +314,8 @@ DEVICE_FN void ColourPixel(const Frames& a, uint8_t* colour, int64_t f, int pixe
     const float du = (static_cast<float>(i % a.samples) + 0.5f) * step;
     const float dv = (static_cast<float>(i / a.samples) + 0.5f) * step;
     const float x = (static_cast<float>(u) + du) / zoom - 0.5f - 0.5f * static_cast<float>(a.width);
-    const float y = (static_cast<float>(v) + dv) / zoom - 0.5f - 0.5f * static_cast<float>(a.height);
+    const float y =
+        (static_cast<float>(v) + dv) / zoom - 0.5f - 0.5f * static_cast<float>(a.height);
     sum = sum + Shade(scene, Load(camera + 9), RayThrough(camera, x / camera[12], y / camera[13]));
   }
   const float linear[3] = {sum.x, sum.y, sum.z};
@@ -312,8 +323,10 @@ DEVICE_FN void ColourPixel(const Frames& a, uint8_t* colour, int64_t f, int pixe
     const uint32_t h = Mix(a.seed + Mix(static_cast<uint32_t>(3 * f + c)) + 0x9e3779b9U * pixel);
     // The sum of three uniform numbers has variance 1/4: nearly normal, and cheap.
     const float noise = 2.0f * (Unit(h) + Unit(Mix(h + 1)) + Unit(Mix(h + 2)) - 1.5f);
-    const float value = sqrtf(fmaxf(0.0f, linear[c] * camera[14] * step * step)) + camera[15] * noise;
-    colour[((f * 3 + c) * height + v) * width + u] = static_cast<uint8_t>(Clamp01(value) * 255.0f + 0.5f);
+    const float value =
+        sqrtf(fmaxf(0.0f, linear[c] * camera[14] * step * step)) + camera[15] * noise;
+    colour[((f * 3 + c) * height + v) * width + u] =
+        static_cast<uint8_t>(Clamp01(value) * 255.0f + 0.5f);
   }
 }
 
@@ -330,8 +343,8 @@ DEVICE_FN void DepthPixel(const Frames& a, float* depth, int64_t f, int pixel) {
 
 DEVICE_FN float Cosine(int k, int n) {  // of the orthonormal 8-point transform
   constexpr float kPi = 3.14159265f;
-  return (k == 0 ? 0.35355339f : 0.5f) * cosf(kPi * (2.0f * static_cast<float>(n) + 1.0f) *
-                                               static_cast<float>(k) / 16.0f);
+  return (k == 0 ? 0.35355339f : 0.5f) *
+         cosf(kPi * (2.0f * static_cast<float>(n) + 1.0f) * static_cast<float>(k) / 16.0f);
 }
 
 // One pass of the transform (or its inverse) along one direction of an 8x8 block.
@@ -365,15 +378,17 @@ DEVICE_FN void Quantise(float* block, const float* basis, float step, int keep) 
 }
 
 // 8x8 block `index` of frame f, in place. Pixels beyond the frame repeat its border.
-DEVICE_FN void CompressBlock(uint8_t* colour, const float* basis, float step, int64_t f, int index, int height,
-                             int width) {
+DEVICE_FN void CompressBlock(uint8_t* colour, const float* basis, float step, int64_t f, int index,
+                             int height, int width) {
   const int across = (width + 7) / 8, v0 = index / across * 8, u0 = index % across * 8;
   uint8_t* planes[3];
   for (int c = 0; c < 3; ++c) planes[c] = colour + (f * 3 + c) * height * width;
   float luma[64], blue[64], red[64];
   for (int i = 0; i < 64; ++i) {
-    const int v = v0 + i / 8 < height ? v0 + i / 8 : height - 1, u = u0 + i % 8 < width ? u0 + i % 8 : width - 1;
-    const float r = planes[0][v * width + u], g = planes[1][v * width + u], b = planes[2][v * width + u];
+    const int v = v0 + i / 8 < height ? v0 + i / 8 : height - 1,
+              u = u0 + i % 8 < width ? u0 + i % 8 : width - 1;
+    const float r = planes[0][v * width + u], g = planes[1][v * width + u],
+                b = planes[2][v * width + u];
     luma[i] = 0.299f * r + 0.587f * g + 0.114f * b;
     blue[i] = 0.564f * (b - luma[i]);
     red[i] = 0.713f * (r - luma[i]);
@@ -409,11 +424,13 @@ struct Taps {
 };
 // Taps for output position `i` when `in` pixels become `out`; `blur` widens the kernel.
 DEVICE_FN Taps ResizeTaps(int i, int in, int out, float blur) {
-  const float ratio = static_cast<float>(in) / static_cast<float>(out), scale = fmaxf(1.0f, ratio) * blur;
+  const float ratio = static_cast<float>(in) / static_cast<float>(out),
+              scale = fmaxf(1.0f, ratio) * blur;
   const float centre = (static_cast<float>(i) + 0.5f) * ratio;
   Taps taps;
   taps.first = static_cast<int>(fmaxf(0.0f, floorf(centre - 2.0f * scale + 0.5f)));
-  const int end = static_cast<int>(fminf(static_cast<float>(in), floorf(centre + 2.0f * scale + 0.5f)));
+  const int end =
+      static_cast<int>(fminf(static_cast<float>(in), floorf(centre + 2.0f * scale + 0.5f)));
   taps.count = end - taps.first < Taps::kMost ? end - taps.first : Taps::kMost;
   float sum = 0.0f;
   for (int k = 0; k < taps.count; ++k) {
@@ -424,8 +441,8 @@ DEVICE_FN Taps ResizeTaps(int i, int in, int out, float blur) {
   return taps;
 }
 
-DEVICE_FN void ResizePixel(const uint8_t* in, uint8_t* out, int64_t f, int pixel, int height, int width, int zoom,
-                           float blur) {
+DEVICE_FN void ResizePixel(const uint8_t* in, uint8_t* out, int64_t f, int pixel, int height,
+                           int width, int zoom, float blur) {
   const int u = pixel % width, v = pixel / width, wide = width * zoom;
   const Taps x = ResizeTaps(u, wide, width, blur), y = ResizeTaps(v, height * zoom, height, blur);
   for (int c = 0; c < 3; ++c) {
@@ -433,10 +450,12 @@ DEVICE_FN void ResizePixel(const uint8_t* in, uint8_t* out, int64_t f, int pixel
     float sum = 0.0f;
     for (int j = 0; j < y.count; ++j) {
       float row = 0.0f;
-      for (int i = 0; i < x.count; ++i) row += x.weight[i] * plane[(y.first + j) * wide + x.first + i];
+      for (int i = 0; i < x.count; ++i)
+        row += x.weight[i] * plane[(y.first + j) * wide + x.first + i];
       sum += y.weight[j] * row;
     }
-    out[(f * 3 + c) * height * width + pixel] = static_cast<uint8_t>(fminf(255.0f, fmaxf(0.0f, sum)) + 0.5f);
+    out[(f * 3 + c) * height * width + pixel] =
+        static_cast<uint8_t>(fminf(255.0f, fmaxf(0.0f, sum)) + 0.5f);
   }
 }
 
@@ -445,8 +464,9 @@ DEVICE_FN void ResizePixel(const uint8_t* in, uint8_t* out, int64_t f, int pixel
 // --- entry points: all pointers on the target's own memory; 0 on success -----------------------
 
 #ifdef __CUDACC__
-#define FOR_EACH(KERNEL, COUNT, FRAMES, STREAM, ...)                                                  \
-  KERNEL<<<dim3(((COUNT) + 127) / 128, FRAMES), 128, 0, static_cast<cudaStream_t>(STREAM)>>>(__VA_ARGS__); \
+#define FOR_EACH(KERNEL, COUNT, FRAMES, STREAM, ...)                                          \
+  KERNEL<<<dim3(((COUNT) + 127) / 128, FRAMES), 128, 0, static_cast<cudaStream_t>(STREAM)>>>( \
+      __VA_ARGS__);                                                                           \
   return static_cast<int>(cudaGetLastError())
 
 __global__ void ColourKernel(Frames a, uint8_t* colour) {
@@ -457,7 +477,8 @@ __global__ void DepthKernel(Frames a, float* depth) {
   const int pixel = blockIdx.x * blockDim.x + threadIdx.x;
   if (pixel < a.height * a.width) DepthPixel(a, depth, blockIdx.y, pixel);
 }
-__global__ void CompressKernel(uint8_t* colour, const float* steps, int per_scene, int height, int width) {
+__global__ void CompressKernel(uint8_t* colour, const float* steps, int per_scene, int height,
+                               int width) {
   __shared__ float basis[64];
   if (threadIdx.x < 64) basis[threadIdx.x] = Cosine(threadIdx.x / 8, threadIdx.x % 8);
   __syncthreads();
@@ -467,8 +488,8 @@ __global__ void CompressKernel(uint8_t* colour, const float* steps, int per_scen
     CompressBlock(colour, basis, step, blockIdx.y, index, height, width);
   }
 }
-__global__ void ResizeKernel(const uint8_t* in, uint8_t* out, const float* blurs, int per_scene, int height,
-                             int width, int zoom) {
+__global__ void ResizeKernel(const uint8_t* in, uint8_t* out, const float* blurs, int per_scene,
+                             int height, int width, int zoom) {
   const int pixel = blockIdx.x * blockDim.x + threadIdx.x;
   if (pixel < height * width) {
     ResizePixel(in, out, blockIdx.y, pixel, height, width, zoom, blurs[blockIdx.y / per_scene]);
@@ -476,8 +497,9 @@ __global__ void ResizeKernel(const uint8_t* in, uint8_t* out, const float* blurs
 }
 #endif
 
-extern "C" int RenderColour(const float* scenes, const float* cameras, uint8_t* colour, int count, int per_scene,
-                            int height, int width, int zoom, int samples, uint32_t seed, void* stream) {
+extern "C" int RenderColour(const float* scenes, const float* cameras, uint8_t* colour, int count,
+                            int per_scene, int height, int width, int zoom, int samples,
+                            uint32_t seed, void* stream) {
   const Frames a = {scenes, cameras, per_scene, height, width, zoom, samples, seed};
 #ifdef __CUDACC__
   FOR_EACH(ColourKernel, height * zoom * width * zoom, count, stream, a, colour);
@@ -485,14 +507,15 @@ extern "C" int RenderColour(const float* scenes, const float* cameras, uint8_t* 
   static_cast<void>(stream);
 #pragma omp parallel for schedule(dynamic)
   for (int f = 0; f < count; ++f) {
-    for (int pixel = 0; pixel < height * zoom * width * zoom; ++pixel) ColourPixel(a, colour, f, pixel);
+    for (int pixel = 0; pixel < height * zoom * width * zoom; ++pixel)
+      ColourPixel(a, colour, f, pixel);
   }
   return 0;
 #endif
 }
 
-extern "C" int RenderDepth(const float* scenes, const float* cameras, float* depth, int count, int per_scene,
-                           int height, int width, void* stream) {
+extern "C" int RenderDepth(const float* scenes, const float* cameras, float* depth, int count,
+                           int per_scene, int height, int width, void* stream) {
   const Frames a = {scenes, cameras, per_scene, height, width, 1, 1, 0};
 #ifdef __CUDACC__
   FOR_EACH(DepthKernel, height * width, count, stream, a, depth);
@@ -507,8 +530,8 @@ extern "C" int RenderDepth(const float* scenes, const float* cameras, float* dep
 }
 
 // steps [B]: quantiser step in grey levels of each scene's frames; 0 leaves them alone.
-extern "C" int CompressFrames(uint8_t* colour, const float* steps, int count, int per_scene, int height, int width,
-                              void* stream) {
+extern "C" int CompressFrames(uint8_t* colour, const float* steps, int count, int per_scene,
+                              int height, int width, void* stream) {
   const int blocks = ((height + 7) / 8) * ((width + 7) / 8);
 #ifdef __CUDACC__
   FOR_EACH(CompressKernel, blocks, count, stream, colour, steps, per_scene, height, width);
@@ -519,17 +542,20 @@ extern "C" int CompressFrames(uint8_t* colour, const float* steps, int count, in
 #pragma omp parallel for schedule(dynamic)
   for (int f = 0; f < count; ++f) {
     if (steps[f / per_scene] <= 0.0f) continue;
-    for (int i = 0; i < blocks; ++i) CompressBlock(colour, basis, steps[f / per_scene], f, i, height, width);
+    for (int i = 0; i < blocks; ++i)
+      CompressBlock(colour, basis, steps[f / per_scene], f, i, height, width);
   }
   return 0;
 #endif
 }
 
-// [count, 3, zoom * height, zoom * width] to [count, 3, height, width]; blurs [B]: kernel widths, 1 = none.
-extern "C" int ResizeFrames(const uint8_t* in, uint8_t* out, const float* blurs, int count, int per_scene,
-                            int height, int width, int zoom, void* stream) {
+// [count, 3, zoom * height, zoom * width] to [count, 3, height, width]; blurs [B]: kernel widths, 1
+// = none.
+extern "C" int ResizeFrames(const uint8_t* in, uint8_t* out, const float* blurs, int count,
+                            int per_scene, int height, int width, int zoom, void* stream) {
 #ifdef __CUDACC__
-  FOR_EACH(ResizeKernel, height * width, count, stream, in, out, blurs, per_scene, height, width, zoom);
+  FOR_EACH(ResizeKernel, height * width, count, stream, in, out, blurs, per_scene, height, width,
+           zoom);
 #else
   static_cast<void>(stream);
 #pragma omp parallel for schedule(dynamic)
@@ -544,7 +570,7 @@ extern "C" int ResizeFrames(const uint8_t* in, uint8_t* out, const float* blurs,
 
 // The layout that rooms.py must agree with.
 extern "C" void RendererLayout(int* layout) {
-  const int values[] = {kCells,        kCellFloats,     kObjects,     kObjectFloats, kMaterials,
-                        kMaterialFloats, kSceneFloats, kCameraFloats};
+  const int values[] = {kCells,     kCellFloats,     kObjects,     kObjectFloats,
+                        kMaterials, kMaterialFloats, kSceneFloats, kCameraFloats};
   for (int i = 0; i < 8; ++i) layout[i] = values[i];
 }
