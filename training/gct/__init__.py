@@ -1,0 +1,1 @@
+"""Training code of the streaming Geometric Context Transformer; see training/README.md."""

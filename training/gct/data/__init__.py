@@ -1,0 +1,1 @@
+"""Procedural rooms, camera paths, their rendering and the ground truth."""
