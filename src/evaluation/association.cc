@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "base/check.h"
@@ -64,11 +65,12 @@ std::vector<Match> ByTime(const PoseTrack& run, const PoseTrack& truth, double t
   return matches;
 }
 
-// The first pose of each key, by which both tracks are matched.
+// The first pose of each key, by which both tracks are matched; empty names are no keys.
 template <typename KeyOf>
 std::vector<Match> ByKey(const PoseTrack& run, const PoseTrack& truth, KeyOf key_of) {
   std::map<decltype(key_of(truth.poses[0])), std::optional<size_t>> truths;
   for (size_t i = 0; i < truth.poses.size(); ++i) truths.try_emplace(key_of(truth.poses[i]), i);
+  if constexpr (std::is_same_v<decltype(key_of(truth.poses[0])), std::string>) truths.erase("");
   std::vector<Match> matches;
   for (size_t i = 0; i < run.poses.size(); ++i) {
     const auto found = truths.find(key_of(run.poses[i]));

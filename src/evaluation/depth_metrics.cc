@@ -137,8 +137,9 @@ class SurfaceFrame {
   double Distance(int u, int v, float depth) const {
     const Eigen::Vector3d world = alignment_ * unproject_(u, v, depth);
     const Eigen::Vector3d camera = pose_.rotation.conjugate() * (world - pose_.center);
-    const double x = std::floor((k_.fx * camera.x() / camera.z() + k_.cx) * per_x_ + 0.5);
-    const double y = std::floor((k_.fy * camera.y() / camera.z() + k_.cy) * per_y_ + 0.5);
+    // Nearest pixel of the map, whose centres lie as those of a resized image do.
+    const double x = std::floor((k_.fx * camera.x() / camera.z() + k_.cx + 0.5) * per_x_);
+    const double y = std::floor((k_.fy * camera.y() / camera.z() + k_.cy + 0.5) * per_y_);
     const bool inside = camera.z() > 0 && x >= 0 && y >= 0 && x < truth_.width && y < truth_.height;
     if (!inside) return std::numeric_limits<double>::infinity();
     const float truth = truth_.at(static_cast<int>(x), static_cast<int>(y));
@@ -185,9 +186,9 @@ std::vector<float> SampleAtTruth(const DepthMap& run, const RunFrame& frame, con
   std::vector<float> sampled;
   sampled.reserve(truth.values.size());
   for (int v = 0; v < truth.height; ++v) {
-    const double y = (v * height / truth.height + 0.5) * frame.scale_y + frame.offset_y - 0.5;
+    const double y = (v + 0.5) * height / truth.height * frame.scale_y + frame.offset_y - 0.5;
     for (int u = 0; u < truth.width; ++u) {
-      const double x = (u * width / truth.width + 0.5) * frame.scale_x + frame.offset_x - 0.5;
+      const double x = (u + 0.5) * width / truth.width * frame.scale_x + frame.offset_x - 0.5;
       sampled.push_back(SampleAt(run, x, y));
     }
   }

@@ -154,9 +154,9 @@ std::string RelativeRows(const Evaluation& e, bool all_pairs) {
   std::string text =
       fmt::format("motion over some frames (RPE), {} pairs\n", all_pairs ? "all" : "consecutive");
   for (const RelativeErrors& errors : e.relative) {
-    text += Row(fmt::format("translation, {} frames", errors.delta), errors.translation);
+    text += Row(fmt::format("translation, delta {}", errors.delta), errors.translation);
     text +=
-        Row(fmt::format("rotation in degrees, {} frames", errors.delta), errors.rotation_degrees);
+        Row(fmt::format("rotation in degrees, delta {}", errors.delta), errors.rotation_degrees);
   }
   if (e.accuracy.pairs == 0) return text;
   text += fmt::format("relative poses, {} pairs", e.accuracy.pairs);

@@ -6,7 +6,8 @@
 namespace lingbot {
 
 // A true camera, in pixels of its own images; pixel (u, v) looks along ((u - cx)/fx, (v - cy)/fy,
-// 1). A width of 0 says that nothing is known of it.
+// 1), u = 0 at the centre of the first column. A depth map of another size covers the same picture:
+// its pixel i lies at (i + 0.5) * width / map width - 0.5. A width of 0 says that nothing is known.
 struct TruthCamera {
   int width = 0;
   int height = 0;
