@@ -40,14 +40,15 @@ Action AddRun(CLI::App* app) {
 
 Action AddInfo(CLI::App* app) {
   const auto options = std::make_shared<InfoOptions>();
-  app->add_option("FILE", options->file, "checkpoint: .pt or .safetensors")->required();
+  app->add_option("FILE", options->file, "checkpoint (.pt or .safetensors), or its name")
+      ->required();
   app->add_flag("--json", options->json, "as JSON");
   return {[options] { return InfoCommand(*options); }, [options] { return options->json; }};
 }
 
 Action AddDoctor(CLI::App* app) {
   const auto options = std::make_shared<DoctorOptions>();
-  app->add_option("--model", options->model, "checkpoint whose sizes count")
+  app->add_option("--model", options->model, "checkpoint, or its name, whose sizes count")
       ->default_str("the released network's sizes");
   app->add_flag("--json", options->json, "as JSON");
   return {[options] { return DoctorCommand(*options); }, [options] { return options->json; }};
