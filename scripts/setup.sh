@@ -4,7 +4,8 @@ set -euo pipefail
 
 usage() {
   cat <<'TEXT'
-Usage: scripts/setup.sh [--fuzz] [--evo] [--cuda | --no-cuda] [--no-apt]
+Usage: scripts/setup.sh [--no-tests] [--fuzz] [--evo] [--cuda | --no-cuda] [--no-apt]
+  --no-tests only what the program needs, without the libraries of tests and benchmarks
   --fuzz     also install clang with its sanitizer and OpenMP runtimes, for the fuzz preset
   --evo      also install the evo package into .deps/evo, with which a test compares the evaluation
   --cuda     also fetch FlashInfer's headers into .deps (by itself where nvcc is found)
@@ -19,8 +20,8 @@ build_packages=(
   libdnnl-dev libhwy-dev libfmt-dev nlohmann-json3-dev libcli11-dev libeigen3-dev
   'libjpeg-dev|libjpeg62-turbo-dev|libjpeg-turbo8-dev' libpng-dev libexif-dev
   libavformat-dev libavcodec-dev libavutil-dev libswscale-dev
-  libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev
 )
+test_packages=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev)
 fuzz_packages=(clang libomp-dev '?libclang-rt-dev|libclang-rt-14-dev')
 
 installed() {
@@ -238,8 +239,10 @@ use_apt=1
 use_evo=0
 use_cuda=auto
 packages=("${build_packages[@]}")
+with_tests=1
 for argument in "$@"; do
   case $argument in
+    --no-tests) with_tests=0 ;;
     --fuzz) packages+=("${fuzz_packages[@]}") ;;
     --evo) use_evo=1 ;;
     --cuda) use_cuda=1 ;;
@@ -256,6 +259,7 @@ for argument in "$@"; do
       ;;
   esac
 done
+if ((with_tests)); then packages+=("${test_packages[@]}"); fi
 ensure_packages "${packages[@]}"
 if [[ $use_cuda == auto ]]; then
   # The headers are a convenience where a toolkit is: without them the build has fewer back ends.
