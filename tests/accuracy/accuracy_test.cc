@@ -114,8 +114,8 @@ void CheckText(const char* limits, const char* figures) {
 TEST(AccuracyLimits, AreReadAsTheyAreMeant) {
   static const char* const figures = R"({"a": 2, "b": {"c": 3}})";
   CheckText(R"({"/a": {"max": 2, "min": 2, "below": "/b/c"}})", figures);
-  EXPECT_NONFATAL_FAILURE(CheckText(R"({"/a": {"max": 1.9}})", figures), "/a is 2, max 1.9");
-  EXPECT_NONFATAL_FAILURE(CheckText(R"({"/a": {"min": 2.1}})", figures), "/a is 2, min 2.1");
+  EXPECT_NONFATAL_FAILURE(CheckText(R"({"/a": {"max": 1.5}})", figures), "/a is 2, max 1.5");
+  EXPECT_NONFATAL_FAILURE(CheckText(R"({"/a": {"min": 2.5}})", figures), "/a is 2, min 2.5");
   EXPECT_NONFATAL_FAILURE(CheckText(R"({"/b/c": {"below": "/a"}})", figures), "below 2");
 }
 
