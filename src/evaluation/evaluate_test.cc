@@ -175,7 +175,8 @@ TEST_F(EvaluateTest, PointsOutsideOfThePicture) {
     pose.pose.rotation = pose.pose.rotation * MakePose({0, 0, 0}, 180).rotation;
   }
   const Evaluation e = Evaluate(run_, truth_, {});
-  EXPECT_EQ(e.surface.outside, e.surface.points);
+  EXPECT_EQ(e.surface.points, 6 * 48);
+  EXPECT_EQ(e.surface.outside, 6 * 48);
   EXPECT_TRUE(Json(e)["surface"]["median"].is_null());
 }
 
@@ -184,6 +185,7 @@ TEST_F(EvaluateTest, DegenerateRunsAreStatedWithoutNaN) {
   for (TrackPose& pose : run_.track.poses) pose.pose.center = {1, 2, 3};
   const Evaluation still = Evaluate(run_, truth_, {});
   EXPECT_THAT(Json(still)["ate"]["sim3"]["problem"], HasSubstr("does not move"));
+  EXPECT_THAT(still.surface.problem, HasSubstr("does not move"));
   for (const size_t kept : {2, 1}) {
     run_.track.poses.resize(kept);
     const Evaluation few = Evaluate(run_, truth_, {});

@@ -31,6 +31,8 @@ struct Case {
   std::string precision;
 };
 
+void PrintTo(const Case& c, std::ostream* out) { *out << c.sample << " in " << c.precision; }
+
 // Samples of the tree, in both precisions.
 std::vector<Case> Cases() {
   std::vector<Case> cases;
