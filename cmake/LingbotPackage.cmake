@@ -3,7 +3,7 @@
 # folders directly.
 
 # What the program adds around the library; no public header speaks of it.
-set(LINGBOT_PROGRAM_FOLDERS media output server cli tools)
+set(LINGBOT_PROGRAM_FOLDERS media output evaluation server cli tools)
 
 function(lingbot_public_folder_libraries result)
   get_property(libraries GLOBAL PROPERTY LINGBOT_FOLDER_LIBRARIES)

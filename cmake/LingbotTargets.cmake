@@ -69,7 +69,7 @@ endfunction()
 # sources, or kernels and layers whose helpers repeat names on purpose.
 set(LINGBOT_UNITY_TARGETS
     lingbot_weights weights_test cache_test lingbot_media media_test lingbot_preprocess preprocess_test
-    lingbot_geometry geometry_test engine_test lingbot_output output_test lingbot_cli cli_unit_test cli_test reference_test)
+    lingbot_geometry geometry_test engine_test lingbot_output output_test evaluation_test lingbot_cli cli_unit_test cli_test reference_test)
 function(lingbot_use_unity target)
   if(LINGBOT_UNITY AND ${target} IN_LIST LINGBOT_UNITY_TARGETS)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)

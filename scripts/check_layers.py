@@ -38,8 +38,9 @@ LAYERS = {
     "engine": ["base", "tensor", "ops", "weights", "cache", "layers", "model", "heads", "preprocess",
                "geometry"],
     "output": ["base", "geometry"],
+    "evaluation": ["base", "geometry"],
     "server": ["base", "output"],
-    "cli": ["base", "tensor", "preprocess", "geometry", "media", "output", "server"],
+    "cli": ["base", "tensor", "preprocess", "geometry", "media", "output", "evaluation", "server"],
 }
 
 # The front files of the operators dispatch to the back ends; their headers do not know them.

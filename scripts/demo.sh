@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# From a bare clone to a finished run: builds the program, makes a short clip and seeded weights, and maps it.
+# From a bare clone to reconstructions that are compared with the truth: builds the program and maps the sample clips
+# with the bundled model.
 set -euo pipefail
 
 usage() {
@@ -11,7 +12,7 @@ TEXT
 }
 
 out=
-setup_options=()
+setup_options=(--no-tests)
 for argument in "$@"; do
   case $argument in
     --no-apt) setup_options+=(--no-apt) ;;
@@ -31,16 +32,23 @@ done
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 project=$PWD
 out=${out:-$project/demo-out}
-bin=$project/build/release/bin
 
 say() { printf '\n== %s\n' "$*"; }
 
-build_programs() {
-  local launcher=()
-  if command -v ccache >/dev/null; then launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
-  cmake --preset release -DLINGBOT_BUILD_TOOLS=ON "${launcher[@]}"
-  cmake --build --preset release --parallel "$(nproc)" \
-    --target lingbot-map hash_weights make_demo_clip
+has_gpu() { nvidia-smi -L >/dev/null 2>&1; }
+
+# Takes the release build if there is one, else makes a smaller one: the program alone, with GPU code only where there
+# is a GPU to run it.
+build_program() {
+  local options=(-DLINGBOT_BUILD_TESTS=OFF -DLINGBOT_BUILD_TOOLS=OFF -DCMAKE_BUILD_TYPE=Release)
+  build=build/release
+  if [[ ! -e $build/CMakeCache.txt ]]; then
+    build=build/demo
+    if ! has_gpu; then options+=(-DLINGBOT_CUDA=OFF); fi
+    if command -v ccache >/dev/null; then options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
+    cmake -S . -B "$build" -G Ninja "${options[@]}"
+  fi
+  cmake --build "$build" --parallel "$(nproc)" --target lingbot-map
 }
 
 # The folder is emptied first, so it must be new, empty or one that an earlier demonstration made.
@@ -51,37 +59,50 @@ prepare_folder() {
     exit 1
   fi
   touch "$out/.lingbot-demo"
-  rm -rf "$out/clip" "$out/map"
 }
 
-# Lists what the run left, with sizes; long series of files in one line.
-show_results() {
-  local folder count
-  (
-    cd "$out/map"
-    find . -maxdepth 1 -type f -printf '  %P  (%s bytes)\n' | sort
-    while IFS= read -r folder; do
-      count=$(find "$folder" -type f | wc -l)
-      printf '  %s/  (%d files)\n' "${folder#./}" "$count"
-    done < <(find . -mindepth 1 -maxdepth 1 -type d | sort)
-  )
+# map_sample NAME: reconstructs a clip, compares it with its truth and draws both.
+map_sample() {
+  local name=$1 start=$SECONDS
+  say "$name: reconstruction"
+  "$program" run "samples/$name/video.mp4" --model nano --out "$out/$name" --overwrite --quiet >"$out/$name.log"
+  echo "$(wc -l <"$out/$name/frames.jsonl") frames in $((SECONDS - start)) s: $out/$name/points.ply"
+  say "$name: against the truth"
+  "$program" eval "$out/$name" --ground-truth "samples/$name/ground_truth" --plot "$out/$name.svg" |
+    tee "$out/$name.txt"
 }
 
+# What matters most of every sample, from the tables.
+summary() {
+  local name
+  printf '%-12s %22s %22s\n' "sample" "ATE, % of the path" "best straight line, %"
+  for name in "${samples[@]}"; do
+    printf '%-12s %22s %22s\n' "$name" \
+      "$(awk '/ATE, Sim3/ {print $(NF-1)}' "$out/$name.txt")" \
+      "$(awk '/baseline: straight line/ {print $(NF-1)}' "$out/$name.txt")"
+  done
+}
+
+samples=()
+for clip in samples/*/video.mp4; do
+  if [[ -e $clip ]]; then samples+=("$(basename "$(dirname "$clip")")"); fi
+done
+if ((${#samples[@]} == 0)); then
+  echo "demo: the project's samples/ are missing; clone it whole" >&2
+  exit 1
+fi
+
+prepare_folder
 say "Set-up"
 scripts/setup.sh "${setup_options[@]}"
 say "Build"
-build_programs
-say "Clip and weights"
-prepare_folder
-"$bin/make_demo_clip" "$out/clip"
-"$bin/hash_weights" --config "$project/tools/demo_model.json" "$out/seeded.safetensors"
-say "Run"
-"$bin/lingbot-map" run "$out/clip" --model "$out/seeded.safetensors" --out "$out/map" --image-size 168
-say "Done: $out/map"
-show_results
+build_program
+program=$project/$build/bin/lingbot-map
+for name in "${samples[@]}"; do map_sample "$name"; done
+say "Done in $SECONDS s: point clouds (NAME/points.ply), pictures (NAME.svg) and tables (NAME.txt) in $out"
+summary
 cat <<TEXT
 
-The weights were drawn from a seed, not trained: the run is real, but this map MEANS NOTHING.
-Your own images with the public checkpoint (lingbot-map.pt of robbyant/lingbot-map on Hugging Face or ModelScope, 4.6 GB):
-  build/release/bin/lingbot-map run FOLDER_OF_IMAGES --model lingbot-map.pt --out my-map
+Your own video with the public checkpoint (lingbot-map.pt of robbyant/lingbot-map, 4.6 GB, see docs/models.md):
+  $build/bin/lingbot-map run VIDEO_OR_FOLDER_OF_IMAGES --model lingbot-map.pt --out my-map
 TEXT

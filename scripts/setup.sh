@@ -4,8 +4,10 @@ set -euo pipefail
 
 usage() {
   cat <<'TEXT'
-Usage: scripts/setup.sh [--fuzz] [--cuda | --no-cuda] [--no-apt]
+Usage: scripts/setup.sh [--no-tests] [--fuzz] [--evo] [--cuda | --no-cuda] [--no-apt]
+  --no-tests only what the program needs, without the libraries of tests and benchmarks
   --fuzz     also install clang with its sanitizer and OpenMP runtimes, for the fuzz preset
+  --evo      also install the evo package into .deps/evo, with which a test compares the evaluation
   --cuda     also fetch FlashInfer's headers into .deps (by itself where nvcc is found)
   --no-cuda  do not, even where nvcc is found
   --no-apt   install no packages; only say what is missing
@@ -18,8 +20,8 @@ build_packages=(
   libdnnl-dev libhwy-dev libfmt-dev nlohmann-json3-dev libcli11-dev libeigen3-dev
   'libjpeg-dev|libjpeg62-turbo-dev|libjpeg-turbo8-dev' libpng-dev libexif-dev
   libavformat-dev libavcodec-dev libavutil-dev libswscale-dev
-  libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev
 )
+test_packages=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev)
 fuzz_packages=(clang libomp-dev '?libclang-rt-dev|libclang-rt-14-dev')
 
 installed() {
@@ -207,12 +209,42 @@ fetch_flashinfer() {
   rm -rf "$download"
 }
 
+evo_version=1.38.1
+# A second opinion for tests (Python 3.11 or later). Only what its metrics import; its plotting and recording tools need much more.
+install_evo() {
+  local folder=$deps_folder/evo
+  if "$folder/bin/python" -c 'import evo.core.metrics' 2>/dev/null; then
+    echo "setup: evo is in .deps"
+    return 0
+  fi
+  rm -rf "$folder"
+  if ! python3 -m venv "$folder" >/dev/null 2>&1; then
+    (ensure_packages python3-venv) || true
+    rm -rf "$folder"
+    if ! python3 -m venv "$folder" >/dev/null 2>&1; then
+      echo "setup: no virtual environment works here (python3-venv), so evo was not installed" >&2
+      return 1
+    fi
+  fi
+  echo "setup: installing evo $evo_version"
+  if ! retry 3 "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps \
+    --only-binary=:all: "evo==$evo_version" numpy scipy; then
+    rm -rf "$folder"
+    echo "setup: evo could not be installed; its test will be skipped" >&2
+    return 1
+  fi
+}
+
 use_apt=1
+use_evo=0
 use_cuda=auto
 packages=("${build_packages[@]}")
+with_tests=1
 for argument in "$@"; do
   case $argument in
+    --no-tests) with_tests=0 ;;
     --fuzz) packages+=("${fuzz_packages[@]}") ;;
+    --evo) use_evo=1 ;;
     --cuda) use_cuda=1 ;;
     --no-cuda) use_cuda=0 ;;
     --no-apt) use_apt=0 ;;
@@ -227,6 +259,7 @@ for argument in "$@"; do
       ;;
   esac
 done
+if ((with_tests)); then packages+=("${test_packages[@]}"); fi
 ensure_packages "${packages[@]}"
 if [[ $use_cuda == auto ]]; then
   # The headers are a convenience where a toolkit is: without them the build has fewer back ends.
@@ -234,3 +267,4 @@ if [[ $use_cuda == auto ]]; then
 elif ((use_cuda)); then
   fetch_flashinfer
 fi
+if ((use_evo)); then install_evo; fi

@@ -61,10 +61,8 @@ GoldenCase::GoldenCase(const std::filesystem::path& path)
     : name_(path.stem().string()), file_(OpenCheckpoint(path)) {
   const auto found = file_->metadata().find("config");
   if (found != file_->metadata().end()) config_ = Json::parse(found->second, nullptr, false);
-  Check(config_.is_object() && config_.contains("frames") && config_.contains("seed"),
-        ErrorCode::kUnsupportedFormat,
-        "{} is no recording of the network: its metadata lack a \"config\" with \"frames\" and "
-        "\"seed\"",
+  Check(config_.is_object() && config_.contains("frames"), ErrorCode::kUnsupportedFormat,
+        "{} is no recording of the network: its metadata lack a \"config\" with \"frames\"",
         path.string());
 }
 
@@ -76,6 +74,15 @@ std::vector<std::string> GoldenCase::TensorNames() const {
 
 Buffer GoldenCase::Read(const std::string& tensor) const { return ReadFrom(*file_, tensor); }
 
+Buffer GoldenCase::ReadImages() const {
+  Buffer images = Read("images");
+  if (file_->tensors().at("images").dtype != DType::kU8) return images;
+  float* values = images.data<float>();
+  std::transform(values, values + images.shape().elements(), values,
+                 [](float value) { return value / 255.0f; });
+  return images;
+}
+
 std::vector<int> GoldenCase::DepthFrames() const {
   if (config_.contains("keep_depth")) return config_.at("keep_depth").get<std::vector<int>>();
   std::vector<int> all(frames());
@@ -84,6 +91,8 @@ std::vector<int> GoldenCase::DepthFrames() const {
 }
 
 Model GoldenCase::MakeModel(Precision precision, int threads, const DeviceChoice& device) const {
+  Check(has_seed(), ErrorCode::kInvalidArgument,
+        "{} was recorded with trained weights: --model names their file", name_);
   ModelOptions options;
   options.device = device.kind;
   options.device_ordinal = device.ordinal;
@@ -286,7 +295,7 @@ void RunStreaming(const GoldenCase& golden, const Model& model, const SessionOpt
 
 GoldenReport CheckGolden(const GoldenCase& golden, const Model& model,
                          const SessionOptions& options) {
-  const Buffer images = golden.Read("images");
+  const Buffer images = golden.ReadImages();
   Comparison comparison(golden);
   if (golden.windowed()) {
     RunWindowed(golden, model, options, images, comparison);

@@ -17,7 +17,8 @@
 namespace lingbot {
 
 // Recorded outputs of the original network: a safetensors file whose metadata entry "config" tells
-// the model, the stream and the seed of the weights.
+// the model and the stream, and the seed of the weights or, without one, that they were trained:
+// then their own file is needed besides.
 class GoldenCase {
  public:
   // Throws what opening a checkpoint throws, and kUnsupportedFormat if the file holds no such
@@ -36,7 +37,14 @@ class GoldenCase {
   // Frames whose depth is recorded, in the order of the rows of "depth".
   std::vector<int> DepthFrames() const;
 
-  // A network of the recorded sizes with the hashed weights.
+  // Frames [frames, 3, height, width] in [0, 1]; recordings may hold them as bytes.
+  Buffer ReadImages() const;
+
+  // True if the weights follow from a seed.
+  bool has_seed() const { return config_.contains("seed"); }
+
+  // A network of the recorded sizes with the hashed weights. Throws kInvalidArgument if the
+  // recording has no seed.
   Model MakeModel(Precision precision, int threads,
                   const DeviceChoice& device = {DeviceKind::kCpu, 0}) const;
   // Options of the recorded stream; back end and layout are the caller's.

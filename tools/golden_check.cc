@@ -1,10 +1,11 @@
 // Runs recorded streams of the original network again and says how far the results are apart.
 //
-//   golden_check FILE... [--device cpu] [--precision fp32|bf16] [--attention NAME] [--threads N]
+//   golden_check FILE... [--model FILE] [--device cpu] [--precision fp32|bf16] [--attention NAME]
+//   [--threads N]
 //
-// One line per file; exit code 0 if all pass, 1 if one fails, 2 on a usage error. Besides recorded
-// streams, FILE may be a recording of preprocessing (metadata "cases") or a table of image sizes
-// (JSON).
+// The weights follow from the seed in the recording, or come from --model. One line per file; exit
+// code 0 if all pass, 1 if one fails, 2 on a usage error. Besides recorded streams, FILE may be a
+// recording of preprocessing (metadata "cases") or a table of image sizes (JSON).
 
 #include <cstdio>
 #include <fstream>
@@ -21,6 +22,7 @@ namespace {
 
 struct Settings {
   std::vector<std::string> files;
+  std::string model;  // checkpoint; empty: weights of the recording's seed
   std::string device = "cpu";
   Precision precision = Precision::kFloat32;
   AttentionBackend attention = AttentionBackend::kAuto;
@@ -61,10 +63,22 @@ void Print(const std::string& name, const GoldenReport& report) {
   }
 }
 
+Model ModelFor(const GoldenCase& golden, const Settings& settings) {
+  const DeviceChoice device = ParseDevice(settings.device);
+  if (settings.model.empty()) {
+    return golden.MakeModel(settings.precision, settings.threads, device);
+  }
+  ModelOptions options;
+  options.device = device.kind;
+  options.device_ordinal = device.ordinal;
+  options.precision = settings.precision;
+  options.threads = settings.threads;
+  return Model::Load(settings.model, options);
+}
+
 bool CheckStream(const std::string& file, const Settings& settings) {
   const GoldenCase golden(file);
-  const DeviceChoice device = ParseDevice(settings.device);
-  const Model model = golden.MakeModel(settings.precision, settings.threads, device);
+  const Model model = ModelFor(golden, settings);
   SessionOptions options = golden.StreamOptions();
   options.attention = settings.attention;
   options.graph = settings.graph;
@@ -118,6 +132,8 @@ int main(int argc, char** argv) {
   Settings settings;
   CLI::App app("Compares the engine with recorded outputs of the original network", "golden_check");
   app.add_option("FILE", settings.files, "recordings")->required();
+  app.add_option("--model", settings.model,
+                 "checkpoint to compare, for recordings with trained weights");
   app.add_option("--device", settings.device, "cpu, cuda or cuda:N");
   const std::map<std::string, Precision> precisions = {{"fp32", Precision::kFloat32},
                                                        {"bf16", Precision::kBFloat16}};

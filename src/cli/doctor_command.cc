@@ -8,6 +8,7 @@
 #include "base/system_memory.h"
 #include "cli/console.h"
 #include "cli/memory_table.h"
+#include "cli/model_lookup.h"
 #include "cli/names.h"
 #include "lingbot/model.h"
 #include "lingbot/processor.h"
@@ -87,8 +88,9 @@ std::string MachineText(const ProcessorInfo& processor, uint64_t available) {
 }  // namespace
 
 ExitCode DoctorCommand(const DoctorOptions& options) {
-  const ModelInfo model =
-      options.model.empty() ? ReleasedModel() : InspectCheckpoint(options.model, OnCpu()).model;
+  const ModelInfo model = options.model.empty()
+                              ? ReleasedModel()
+                              : InspectCheckpoint(LookUpModel(options.model, ""), OnCpu()).model;
   const ProcessorInfo processor = DescribeProcessor();
   const uint64_t available = AvailableMemory();
   const std::vector<MemoryRow> rows = MemoryTable(model, Windows());

@@ -7,6 +7,7 @@
 #include "base/system_memory.h"
 #include "cli/console.h"
 #include "cli/memory_table.h"
+#include "cli/model_lookup.h"
 #include "cli/names.h"
 #include "cli/weights_hash.h"
 #include "lingbot/model.h"
@@ -89,7 +90,9 @@ std::string SummaryText(const std::string& file, const CheckpointSummary& summar
 
 }  // namespace
 
-ExitCode InfoCommand(const InfoOptions& options) {
+ExitCode InfoCommand(const InfoOptions& given) {
+  InfoOptions options = given;
+  options.file = LookUpModel(given.file, /*models_dir=*/"").string();
   const CheckpointSummary summary = InspectCheckpoint(options.file, OnCpu());
   const std::vector<MemoryRow> rows = MemoryTable(summary.model, {summary.model.sliding_window});
   PrintOut(options.json ? JsonText(SummaryJson(options.file, summary, rows), 2) + "\n"

@@ -15,6 +15,7 @@
 #include "base/program_streams.h"
 #include "cli/console.h"
 #include "cli/doctor_command.h"
+#include "cli/eval_command.h"
 #include "cli/exit_code.h"
 #include "cli/info_command.h"
 #include "cli/run_arguments.h"
@@ -39,17 +40,24 @@ Action AddRun(CLI::App* app) {
 
 Action AddInfo(CLI::App* app) {
   const auto options = std::make_shared<InfoOptions>();
-  app->add_option("FILE", options->file, "checkpoint: .pt or .safetensors")->required();
+  app->add_option("FILE", options->file, "checkpoint (.pt or .safetensors), or its name")
+      ->required();
   app->add_flag("--json", options->json, "as JSON");
   return {[options] { return InfoCommand(*options); }, [options] { return options->json; }};
 }
 
 Action AddDoctor(CLI::App* app) {
   const auto options = std::make_shared<DoctorOptions>();
-  app->add_option("--model", options->model, "checkpoint whose sizes count")
+  app->add_option("--model", options->model, "checkpoint, or its name, whose sizes count")
       ->default_str("the released network's sizes");
   app->add_flag("--json", options->json, "as JSON");
   return {[options] { return DoctorCommand(*options); }, [options] { return options->json; }};
+}
+
+Action AddEval(CLI::App* app) {
+  const auto options = std::make_shared<EvalOptions>();
+  AddEvalArguments(app, options.get());
+  return {[options] { return EvalCommand(*options); }, [options] { return options->json; }};
 }
 
 struct Command {
@@ -60,6 +68,7 @@ struct Command {
 
 constexpr Command kCommands[] = {
     {"run", "map a video or a folder of images: poses, depth and a point cloud", AddRun},
+    {"eval", "compare a run or a trajectory with ground truth", AddEval},
     {"info", "describe a checkpoint", AddInfo},
     {"doctor", "describe this machine and what fits into its memory", AddDoctor},
 };
@@ -135,7 +144,7 @@ ExitCode ParseAndExecute(int argc, const char* const* argv) {
   for (const auto& [subcommand, action] : actions) {
     if (subcommand->parsed()) return Execute(action);
   }
-  PrintError("which command? run, info or doctor; see lingbot-map --help");
+  PrintError("which command? run, eval, info or doctor; see lingbot-map --help");
   return ExitCode::kUsage;
 }
 

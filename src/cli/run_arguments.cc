@@ -84,7 +84,11 @@ void AddTime(CLI::App* app, const std::string& name, double* target, const std::
 
 void AddInputArguments(CLI::App* app, RunOptions* options) {
   AddPath(app, "INPUT", &options->input, "folder of JPEG and PNG images, one image, or a video");
-  AddPath(app, "--model", &options->model, "checkpoint: .pt or .safetensors");
+  app->add_option("--model", options->model,
+                  "checkpoint (.pt or .safetensors), or its name in a folder of models")
+      ->default_str("nano, the bundled one");
+  app->add_option("--models-dir", options->models_dir, "folder to look into for the model's name")
+      ->default_str("models/ of the program");
   AddPath(app, "--out", &options->out, "folder for the results; made if it does not exist");
   app->add_option("--image-size", options->image_size,
                   "width of the network's input in pixels, a multiple of its patch size")

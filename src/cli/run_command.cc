@@ -8,9 +8,11 @@
 #include <string>
 #include <utility>
 
+#include "base/check.h"
 #include "base/system_memory.h"
 #include "cli/console.h"
 #include "cli/frame_stream.h"
+#include "cli/model_lookup.h"
 #include "cli/names.h"
 #include "cli/pipeline.h"
 #include "cli/run_plan.h"
@@ -52,6 +54,25 @@ void AnnouncePlan(const RunOptions& options, const RunPlan& plan, Console* conso
                     "is relative, not metres",
                     together));
   }
+}
+
+// The options with the model's path in place of its name.
+RunOptions WithModel(const RunOptions& given, Console* console) {
+  RunOptions options = given;
+  if (!given.model.empty()) {
+    options.model = LookUpModel(given.model, given.models_dir).string();
+    return options;
+  }
+  try {
+    options.model = LookUpModel(kBundledModel, given.models_dir).string();
+  } catch (const Error& error) {
+    Fail(error.code(), "no --model was given, and the bundled one is missing: {}", error.what());
+  }
+  console->Note(fmt::format(
+      "no --model given: using the bundled model {} ({}), which was trained on rendered rooms; "
+      "docs/models.md says where the released ones are",
+      kBundledModel, options.model));
+  return options;
 }
 
 Model LoadModel(const RunOptions& options, Console* console) {
@@ -153,8 +174,9 @@ ExitCode Report(const RunOptions& options, const RunPlan& plan, const FinishedRu
 
 }  // namespace
 
-ExitCode RunCommand(const RunOptions& options) {
-  Console console(options.quiet);
+ExitCode RunCommand(const RunOptions& given) {
+  Console console(given.quiet);
+  const RunOptions options = WithModel(given, &console);
   const ThreadTeam team(options.session.threads);
   const RunPlan plan = PlanRun(options, team, &console);
   AnnouncePlan(options, plan, &console);

@@ -16,7 +16,8 @@ namespace lingbot::cli {
 // What the command line of `run` says, before anything was looked at.
 struct RunOptions {
   std::string input;
-  std::string model;
+  std::string model;       // path or name; empty: the bundled one
+  std::string models_dir;  // looked into first for names
   std::string out;
 
   int image_size = 0;  // pixels; 0 = the model's own

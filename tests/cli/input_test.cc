@@ -26,7 +26,6 @@ TEST_F(InputTest, RefusesCommandLines) {
       {{"fly"}, "fly"},
       {{"run"}, "INPUT"},
       {{"run", "in", "--model", "m"}, "--out"},
-      {{"run", "in", "--out", "o"}, "--model"},
       {{"info"}, "FILE"},
       {{"run", "in", "--model", "m", "--out", "o", "--frobnicate"}, "--frobnicate"},
       {{"run", "in", "more", "--model", "m", "--out", "o"}, "more"},
@@ -237,6 +236,24 @@ TEST_F(CliTest, InfoDescribesACheckpoint) {
   EXPECT_EQ(info["memory"].size(), 8u);
   EXPECT_GT(info["memory"][0]["bytes"], info["memory"][0]["weight_bytes"]);
   EXPECT_EQ(info["file_bytes"], fs::file_size(model()));
+}
+
+TEST_F(InputTest, FindsModelsByName) {
+  WriteFrames(Path("in"), 2);
+  std::filesystem::create_directories(Path("models"));
+  std::filesystem::create_symlink(model(), Path("models") / "nano.safetensors");
+  std::vector<std::string> arguments = {"run",          Path("in").string(),
+                                        "--out",        Path("out").string(),
+                                        "--models-dir", Path("models").string()};
+  const Finished bundled = RunProgram(arguments);
+  ASSERT_EQ(bundled.exit_code, 0) << bundled.err;
+  EXPECT_THAT(bundled.err, HasSubstr("no --model given: using the bundled model nano"));
+  arguments.insert(arguments.end(), {"--model", "nano", "--overwrite"});
+  const Finished named = RunProgram(arguments);
+  ASSERT_EQ(named.exit_code, 0) << named.err;
+  EXPECT_THAT(named.err, testing::Not(HasSubstr("no --model given")));
+  arguments[arguments.size() - 2] = "mega";
+  ExpectError(RunProgram(arguments), 1, {"no model mega", Path("models").string()});
 }
 
 TEST_F(CliTest, DoctorDescribesTheMachine) {

@@ -48,6 +48,18 @@ TEST_F(ToolsTest, FailuresAreNoUsageErrors) {
   EXPECT_EQ(RunTool("golden_check", {Path("none").string()}).exit_code, 1);
 }
 
+TEST_F(ToolsTest, GoldenCheckTakesAModelFile) {
+  const fs::path golden =
+      fs::path(LINGBOT_SOURCE_DIR) / ".." / "shared" / "golden" / "tiny_stream.safetensors";
+  if (!fs::exists(golden)) GTEST_SKIP() << "there is no recording " << golden;
+  const std::string own = Path("own.safetensors").string();
+  ASSERT_EQ(RunTool("hash_weights", {golden.string(), own}).exit_code, 0);
+  const Finished pass = RunTool("golden_check", {golden.string(), "--model", own});
+  EXPECT_EQ(pass.exit_code, 0) << pass.out << pass.err;
+  EXPECT_EQ(pass.out, RunTool("golden_check", {golden.string()}).out);
+  EXPECT_EQ(RunTool("golden_check", {golden.string(), "--model", model()}).exit_code, 1);
+}
+
 TEST_F(ToolsTest, HelpIsNoError) {
   const fs::path before = fs::current_path();
   fs::current_path(Path(""));

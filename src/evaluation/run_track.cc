@@ -1,0 +1,112 @@
+#include "evaluation/run_track.h"
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "base/check.h"
+#include "base/file_mapping.h"
+#include "evaluation/text_lines.h"
+
+namespace lingbot {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+constexpr char kRecords[] = "frames.jsonl";
+constexpr char kTrajectory[] = "trajectory_tum.txt";
+
+// NaN for null, as which numbers that are none are written.
+double NumberOf(const Json& value) {
+  return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
+}
+
+TrackPose PoseOf(const Json& record) {
+  TrackPose pose;
+  pose.index = record.at("source_index").get<int64_t>();
+  pose.timestamp = record.at("timestamp").get<double>();
+  pose.name = record.at("source").get<std::string>();
+  const Json& center = record.at("center");
+  const Json& q = record.at("quaternion");
+  for (size_t i = 0; i < 3; ++i) pose.pose.center[static_cast<int>(i)] = NumberOf(center.at(i));
+  pose.pose.rotation = Eigen::Quaterniond(NumberOf(q.at(3)), NumberOf(q.at(0)), NumberOf(q.at(1)),
+                                          NumberOf(q.at(2)));
+  return pose;
+}
+
+RunFrame FrameOf(const Json& record, const fs::path& folder) {
+  RunFrame frame;
+  const Json& files = record.at("files");
+  if (files.contains("depth_npy")) {
+    const fs::path name = files.at("depth_npy").get<std::string>();
+    const bool inside = name.is_relative() && *name.begin() != "..";
+    if (inside) frame.depth = folder / name;
+  }
+  const Json& k = record.at("intrinsics_resized");
+  frame.intrinsics = {NumberOf(k.at("fx")), NumberOf(k.at("fy")), NumberOf(k.at("cx")),
+                      NumberOf(k.at("cy"))};
+  const Json& original = record.at("intrinsics_original");
+  if (original.is_object()) {
+    frame.original_width = original.at("width").get<int>();
+    frame.original_height = original.at("height").get<int>();
+  }
+  const Json& mapping = record.at("mapping");
+  frame.scale_x = mapping.at("scale").at(0).get<double>();
+  frame.scale_y = mapping.at("scale").at(1).get<double>();
+  frame.offset_x = mapping.at("offset").at(0).get<double>();
+  frame.offset_y = mapping.at("offset").at(1).get<double>();
+  return frame;
+}
+
+bool IsFile(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored);
+}
+
+void AddRecord(std::string_view line, int number, const fs::path& path, RunTrack* run) {
+  try {
+    const Json record = Json::parse(line);
+    const TrackPose pose = PoseOf(record);
+    Check(std::isfinite(pose.timestamp), ErrorCode::kCorruptFile, "its time is no number");
+    const size_t before = run->track.poses.size();
+    AppendPose(pose, &run->track);
+    if (run->track.poses.size() > before) {
+      run->frames.push_back(FrameOf(record, path.parent_path()));
+    }
+  } catch (const std::exception& error) {
+    Fail(ErrorCode::kCorruptFile, "line {} of {} is no record of a frame: {}", number,
+         path.string(), error.what());
+  }
+}
+
+RunTrack ReadRecords(const fs::path& path) {
+  const FileMapping mapping(path);
+  TextLines lines({reinterpret_cast<const char*>(mapping.bytes().data()), mapping.bytes().size()});
+  RunTrack run;
+  run.track.has_timestamps = true;
+  for (std::string_view line; lines.Next(&line);) {
+    if (!line.empty()) AddRecord(line, lines.number(), path, &run);
+  }
+  Check(!run.track.poses.empty(), ErrorCode::kNoInput,
+        "{} holds no usable pose ({} without numbers)", path.string(), run.track.unusable);
+  return run;
+}
+
+}  // namespace
+
+RunTrack ReadRun(const fs::path& path) {
+  std::error_code problem;
+  Check(fs::exists(path, problem), ErrorCode::kFileNotFound, "the run {} does not exist",
+        path.string());
+  if (!fs::is_directory(path, problem)) return {ReadPoseFile(path), {}};
+  if (IsFile(path / kRecords)) return ReadRecords(path / kRecords);
+  if (IsFile(path / kTrajectory)) return {ReadPoseFile(path / kTrajectory), {}};
+  Fail(ErrorCode::kNoInput, "the folder {} holds neither {} nor {}: it is none of lingbot-map run",
+       path.string(), kRecords, kTrajectory);
+}
+
+}  // namespace lingbot
