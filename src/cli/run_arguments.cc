@@ -83,7 +83,7 @@ void AddTime(CLI::App* app, const std::string& name, double* target, const std::
 }
 
 void AddInputArguments(CLI::App* app, RunOptions* options) {
-  AddPath(app, "INPUT", &options->input, "folder of JPEG and PNG images, one image, or a video");
+  AddPath(app, "INPUT", &options->input, "folder of images, one image, or a video");
   AddPath(app, "--model", &options->model, "checkpoint: .pt or .safetensors");
   AddPath(app, "--out", &options->out, "folder for the results; made if it does not exist");
   app->add_option("--image-size", options->image_size,
