@@ -83,7 +83,7 @@ void AddTime(CLI::App* app, const std::string& name, double* target, const std::
 }
 
 void AddInputArguments(CLI::App* app, RunOptions* options) {
-  AddPath(app, "INPUT", &options->input, "folder of JPEG and PNG images, one image, or a video");
+  AddPath(app, "INPUT", &options->input, "folder of images, one image, or a video");
   app->add_option("--model", options->model,
                   "checkpoint (.pt or .safetensors), or its name in a folder of models")
       ->default_str("nano, the bundled one");

@@ -32,9 +32,9 @@ bool HasExtension(const fs::path& path, const std::array<std::string_view, N>& e
   return std::find(extensions.begin(), extensions.end(), extension) != extensions.end();
 }
 
-constexpr std::array<std::string_view, 3> kRead = {".jpg", ".jpeg", ".png"};
-constexpr std::array<std::string_view, 8> kOtherImages = {".webp", ".tif",  ".tiff", ".bmp",
-                                                          ".gif",  ".heic", ".heif", ".avif"};
+constexpr std::array<std::string_view, 7> kRead = {".jpg", ".jpeg", ".png", ".webp",
+                                                   ".tif", ".tiff", ".bmp"};
+constexpr std::array<std::string_view, 4> kOtherImages = {".gif", ".heic", ".heif", ".avif"};
 
 // What a folder holds.
 struct Listing {
@@ -92,29 +92,28 @@ ImageFolderSource::ImageFolderSource(const fs::path& path, ImageFolderOptions op
   std::error_code problem;
   const fs::file_status status = fs::status(path, problem);
   Check(status.type() != fs::file_type::not_found, ErrorCode::kFileNotFound,
-        "{} does not exist; expected a folder of JPEG or PNG images, or one image",
-        Printable(path));
+        "{} does not exist; expected a folder of images, one image or a video", Printable(path));
   Check(fs::status_known(status), ErrorCode::kFileUnreadable, "cannot open {}: {}", Printable(path),
         problem.message());
   if (!fs::is_directory(status)) {
-    Check(
-        fs::is_regular_file(status), ErrorCode::kFileUnreadable,
-        "{} is neither a folder nor a file; expected a folder of JPEG or PNG images, or one image",
-        Printable(path));
+    Check(fs::is_regular_file(status), ErrorCode::kFileUnreadable,
+          "{} is neither a folder nor a file; expected a folder of images, one image or a video",
+          Printable(path));
     entries_.push_back({path, 0});
     return;
   }
   const Listing listing = ListFolder(path);
   Check(!listing.images.empty(), ErrorCode::kNoInput,
-        "no images in the folder {}: looked for .jpg, .jpeg and .png files (any case), found {} "
-        "images of "
-        "other formats, {} other files and {} folders; images in folders inside of it are not "
-        "searched",
+        "no images in the folder {}: looked for .jpg, .jpeg, .png, .webp, .tif, .tiff and .bmp "
+        "files (any "
+        "case), found {} images of other formats, {} other files and {} folders; folders inside of "
+        "it are not searched, and a video is named by itself",
         Printable(path), listing.other_images, listing.other_files, listing.folders);
   if (listing.other_images > 0) {
-    Log(fmt::format(
-        "{}: {} images are neither JPEG nor PNG and are ignored; convert them to use them",
-        Printable(path), listing.other_images));
+    Log(
+        fmt::format("{}: {} images are of formats that are not read (GIF, HEIF, AVIF) and are "
+                    "ignored; convert them to use them",
+                    Printable(path), listing.other_images));
   }
   const auto count = static_cast<int64_t>(listing.images.size());
   for (int64_t i = 0; i < count; i += std::min(options_.stride, count)) {

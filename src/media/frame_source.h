@@ -59,12 +59,12 @@ struct ImageFolderOptions {
   std::function<void(const std::string&)> log;  // one line each, without a line feed
 };
 
-// The JPEG and PNG files of a folder, in natural order (frame_2 before frame_10), or a single file.
+// The images of a folder, in natural order (frame_2 before frame_10), or a single file.
 //
-// In a folder files count by their extension (.jpg .jpeg .png, any case) and are then recognised by
-// content; other files, hidden files and subfolders are ignored. A dangling or looping link with
-// such an extension is a bad image, not an ignored one. source_index numbers the sorted folder from
-// 0, whatever stride and skipping leave out.
+// In a folder files count by their extension (.jpg .jpeg .png .webp .tif .tiff .bmp, any case) and
+// are then recognised by content; other files, hidden files and subfolders are ignored. A dangling
+// or looping link with such an extension is a bad image, not an ignored one. source_index numbers
+// the sorted folder from 0, whatever stride and skipping leave out.
 class ImageFolderSource : public FrameSource {
  public:
   // Lists the folder; opens no image. Throws kFileNotFound (no such path), kFileUnreadable (no

@@ -82,15 +82,16 @@ TEST_F(FrameSourceTest, MixedExtensionsInAnyCase) {
   Write("b.JPEG", MakeJpeg(spec));
   Write("a.jpg", MakeJpeg(spec));
   Write("c.PNG", Png(1));
-  Write("e.Jpg", Png(1));  // misnamed, decodes
-  Write("d.webp", Png(1));
+  Write("e.Jpg", Png(1));   // misnamed, decodes
+  Write("d.webp", Png(1));  // likewise
+  Write("d.gif", Png(1));
   WriteText("notes.txt");
   Write(".hidden.png", Png(1));
   Write("._a.jpg", Half(Png(1)));
   Write("f.png.part", Half(Png(1)));
   fs::create_directory(folder_ / "folder.png");
-  EXPECT_THAT(Names(), ElementsAre("a.jpg", "b.JPEG", "c.PNG", "e.Jpg"));
-  EXPECT_THAT(log_, ElementsAre(HasSubstr("1 images are neither JPEG nor PNG")));
+  EXPECT_THAT(Names(), ElementsAre("a.jpg", "b.JPEG", "c.PNG", "d.webp", "e.Jpg"));
+  EXPECT_THAT(log_, ElementsAre(HasSubstr("1 images are of formats that are not read")));
 }
 
 TEST_F(FrameSourceTest, NaturalOrderAndNumbering) {
@@ -203,13 +204,13 @@ TEST_F(FrameSourceTest, LateFailureLosesNothing) {
 TEST_F(FrameSourceTest, NothingUsable) {
   const Thrown empty = Catch([&] { Source(); });
   EXPECT_EQ(empty.code, ErrorCode::kNoInput);
-  EXPECT_THAT(empty.message, HasSubstr(".jpg, .jpeg and .png"));
+  EXPECT_THAT(empty.message, HasSubstr(".jpg, .jpeg, .png, .webp, .tif, .tiff and .bmp"));
   WriteText("a.txt");
   WriteText("b.md");
   EXPECT_THAT(Catch([&] { Source(); }).message, HasSubstr("2 other files"));
   const Thrown missing = Catch([&] { ImageFolderSource(folder_ / "absent", options_); });
   EXPECT_EQ(missing.code, ErrorCode::kFileNotFound);
-  EXPECT_THAT(missing.message, HasSubstr("folder of JPEG or PNG"));
+  EXPECT_THAT(missing.message, HasSubstr("a folder of images, one image or a video"));
   WriteText("c.png");
   options_.skip_bad = true;
   ImageFolderSource source = Source();

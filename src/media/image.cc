@@ -2,12 +2,34 @@
 
 #include <utility>
 
+#include "media/bmp_decoder.h"
 #include "media/image_structure.h"
 #include "media/jpeg_decoder.h"
 #include "media/orientation.h"
 #include "media/png_decoder.h"
+#include "media/tiff_decoder.h"
+#include "media/webp_decoder.h"
 
 namespace lingbot {
+namespace {
+
+void DecodePixels(ImageFormat format, std::span<const std::byte> bytes, std::string_view name,
+                  Image* image) {
+  switch (format) {
+    case ImageFormat::kJpeg:
+      return DecodeJpeg(bytes, name, image);
+    case ImageFormat::kPng:
+      return DecodePng(bytes, name, image);
+    case ImageFormat::kWebp:
+      return DecodeWebp(bytes, name, image);
+    case ImageFormat::kTiff:
+      return DecodeTiff(bytes, name, image);
+    case ImageFormat::kBmp:
+      return DecodeBmp(bytes, name, image);
+  }
+}
+
+}  // namespace
 
 Image DecodeImage(std::span<const std::byte> bytes, std::string_view name,
                   const DecodeOptions& options) {
@@ -16,11 +38,7 @@ Image DecodeImage(std::span<const std::byte> bytes, std::string_view name,
   image.name = name;
   image.width = structure.stored_width;
   image.height = structure.stored_height;
-  if (structure.format == ImageFormat::kPng) {
-    DecodePng(bytes, name, &image);
-  } else {
-    DecodeJpeg(bytes, name, &image);
-  }
+  DecodePixels(structure.format, bytes, name, &image);
   ApplyOrientation(structure.orientation, &image);
   return image;
 }

@@ -30,10 +30,10 @@ struct ImageSize {
   friend bool operator==(const ImageSize&, const ImageSize&) = default;
 };
 
-// Decodes a JPEG or PNG file held in memory into upright RGB. The content decides the format, not
-// the name.
+// Decodes a JPEG, PNG, WebP, TIFF or BMP file held in memory into upright RGB. The content decides
+// the format, not the name.
 //
-// - EXIF orientations 1 to 8 are applied (JPEG APP1 block, PNG eXIf chunk).
+// - Orientations 1 to 8 are applied (EXIF in JPEG, PNG and WebP, TIFF's own tag).
 // - Grey and palette images become RGB. 16-bit samples are scaled: round(v * 255 / 65535).
 // - Alpha (channel or tRNS) is blended onto white: round((c * a + 255 * (255 - a)) / 255), which is
 // what
@@ -45,8 +45,8 @@ struct ImageSize {
 //
 // Throws, with `name` in the message:
 //   kCorruptFile         empty, truncated, failed checksum, damaged image data (never a
-//   half-decoded image) kUnsupportedFormat   not JPEG or PNG, or a kind of these that is not read
-//   (12-bit, lossless, arithmetic
+//   half-decoded image) kUnsupportedFormat   none of these formats, or a kind of one that is not
+//   read (12-bit, lossless, arithmetic
 //                        or DNL JPEG; more pixels than max_pixels)
 Image DecodeImage(std::span<const std::byte> bytes, std::string_view name,
                   const DecodeOptions& options = {});

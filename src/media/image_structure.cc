@@ -6,30 +6,53 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "base/check.h"
+#include "media/bmp_decoder.h"
+#include "media/bytes.h"
 #include "media/exif.h"
+#include "media/tiff_decoder.h"
+#include "media/webp_decoder.h"
 
 namespace lingbot {
 namespace {
 
 using Bytes = std::span<const std::byte>;
 
-bool StartsWith(Bytes bytes, std::string_view prefix) {
-  return bytes.size() >= prefix.size() &&
-         std::memcmp(bytes.data(), prefix.data(), prefix.size()) == 0;
-}
-
-uint32_t BigEndian(Bytes bytes, size_t offset, int count) {
-  uint32_t value = 0;
-  for (int i = 0; i < count; ++i) value = value << 8 | std::to_integer<uint32_t>(bytes[offset + i]);
-  return value;
-}
-
 constexpr std::string_view kPngSignature = "\x89PNG\r\n\x1A\n";
 constexpr std::string_view kJpegSignature = "\xFF\xD8\xFF";
+
+// The formats that a fixed beginning tells.
+constexpr std::pair<std::string_view, ImageFormat> kSignatures[] = {
+    {kJpegSignature, ImageFormat::kJpeg},
+    {kPngSignature, ImageFormat::kPng},
+    {std::string_view("II*\0", 4), ImageFormat::kTiff},
+    {std::string_view("MM\0*", 4), ImageFormat::kTiff},
+    {std::string_view("II+\0", 4), ImageFormat::kTiff},  // BigTIFF
+    {std::string_view("MM\0+", 4), ImageFormat::kTiff},
+};
+
+// "BM" alone also begins texts: the length of the header that follows has few values.
+bool IsBmp(Bytes bytes) {
+  if (!StartsWith(bytes, "BM") || bytes.size() < 18) return false;
+  const uint32_t header = LittleEndian(bytes, 14, 4);
+  return header == 12 || header == 40 || header == 52 || header == 56 || header == 64 ||
+         header == 108 || header == 124;
+}
+
+std::optional<ImageFormat> FormatOf(Bytes bytes) {
+  for (const auto& [signature, format] : kSignatures) {
+    if (StartsWith(bytes, signature)) return format;
+  }
+  if (bytes.size() >= 12 && StartsWith(bytes, "RIFF") && StartsWith(bytes.subspan(8), "WEBP")) {
+    return ImageFormat::kWebp;
+  }
+  if (IsBmp(bytes)) return ImageFormat::kBmp;
+  return std::nullopt;
+}
 
 // A HEIF image among the containers that videos use as well.
 bool IsHeif(Bytes bytes) {
@@ -48,23 +71,12 @@ bool IsText(Bytes bytes) {
   });
 }
 
-// What a file that is neither JPEG nor PNG seems to be.
+// What a file that is no image that can be read seems to be.
 std::string GuessContent(Bytes bytes) {
   const std::string other = GuessOtherContent(bytes);
   if (!other.empty()) return other;
   if (bytes.size() >= 12 && StartsWith(bytes.subspan(4), "ftyp")) return "an MP4 video";
   return "neither";
-}
-
-void CheckPixels(int64_t width, int64_t height, std::string_view name,
-                 const DecodeOptions& options) {
-  Check(width > 0 && height > 0 && width <= std::numeric_limits<int>::max() &&
-            height <= std::numeric_limits<int>::max(),
-        ErrorCode::kCorruptFile, "{}: the header gives an impossible size of {}x{}", name, width,
-        height);
-  Check(height <= options.max_pixels / width, ErrorCode::kUnsupportedFormat,
-        "{}: {}x{} pixels are more than the {} million that an image may have", name, width, height,
-        options.max_pixels / 1'000'000);
 }
 
 void CheckAmount(uint64_t present, uint64_t least, const ImageStructure& image,
@@ -73,11 +85,6 @@ void CheckAmount(uint64_t present, uint64_t least, const ImageStructure& image,
         "{}: {} bytes of image data cannot hold {}x{} pixels, which take at least {}; the file is "
         "truncated or damaged",
         name, present, image.stored_width, image.stored_height, least);
-}
-
-[[noreturn]] void FailTruncated(std::string_view name, size_t size, std::string_view what) {
-  Fail(ErrorCode::kCorruptFile,
-       "{}: truncated, the file ends after {} bytes {}; copy or export it again", name, size, what);
 }
 
 // ----------------------------------------------------------------------------------------------
@@ -143,7 +150,7 @@ class PngWalk {
     Check(data.size() == 13, ErrorCode::kCorruptFile,
           "{}: damaged, a header of {} instead of 13 bytes", name_, data.size());
     const uint32_t width = BigEndian(data, 0, 4), height = BigEndian(data, 4, 4);
-    CheckPixels(width, height, name_, options_);
+    CheckImageSize(width, height, name_, options_);
     image_.stored_width = static_cast<int>(width);
     image_.stored_height = static_cast<int>(height);
     raw_bytes_ = PngRawBytes(data, width, height);
@@ -253,7 +260,7 @@ class JpegWalk {
     const uint32_t height = BigEndian(segment, 1, 2), width = BigEndian(segment, 3, 2);
     Check(height > 0, ErrorCode::kUnsupportedFormat,
           "{}: a JPEG whose height is given at its end (DNL) is not read; export it again", name_);
-    CheckPixels(width, height, name_, options_);
+    CheckImageSize(width, height, name_, options_);
     image_.stored_width = static_cast<int>(width);
     image_.stored_height = static_cast<int>(height);
   }
@@ -291,25 +298,35 @@ class JpegWalk {
 
 }  // namespace
 
+void CheckImageSize(int64_t width, int64_t height, std::string_view name,
+                    const DecodeOptions& options) {
+  Check(width > 0 && height > 0 && width <= std::numeric_limits<int>::max() &&
+            height <= std::numeric_limits<int>::max(),
+        ErrorCode::kCorruptFile, "{}: the header gives an impossible size of {}x{}", name, width,
+        height);
+  Check(height <= options.max_pixels / width, ErrorCode::kUnsupportedFormat,
+        "{}: {}x{} pixels are more than the {} million that an image may have", name, width, height,
+        options.max_pixels / 1'000'000);
+}
+
+void FailTruncated(std::string_view name, size_t size, std::string_view what) {
+  Fail(ErrorCode::kCorruptFile,
+       "{}: truncated, the file ends after {} bytes {}; copy or export it again", name, size, what);
+}
+
 bool IsImage(Bytes head) {
-  for (std::string_view signature : {kPngSignature, kJpegSignature}) {
-    const size_t length = std::min(signature.size(), head.size());
-    if (length > 0 && StartsWith(head, signature.substr(0, length))) return true;
-  }
-  return false;
+  if (FormatOf(head)) return true;
+  return std::any_of(std::begin(kSignatures), std::end(kSignatures), [&](const auto& signature) {
+    return !head.empty() && head.size() < signature.first.size() &&
+           signature.first.substr(0, head.size()) == AsText(head);
+  });
 }
 
 std::string GuessOtherContent(Bytes head) {
-  if (StartsWith(head, "RIFF") && head.size() >= 12 && StartsWith(head.subspan(8), "WEBP")) {
-    return "a WebP image";
-  }
   if (IsHeif(head)) return "a HEIF image";
   if (StartsWith(head, "YUV4MPEG2 ")) return "";  // a video that begins with a line of text
   static constexpr std::pair<std::string_view, const char*> kOthers[] = {
       {"GIF8", "a GIF image"},
-      {"BM", "a BMP image"},
-      {std::string_view("II*\0", 4), "a TIFF image"},
-      {std::string_view("MM\0*", 4), "a TIFF image"},
       {"version https://git-lfs", "a Git LFS pointer, not the file it stands for"},
       {"<", "a web page or other markup"},
   };
@@ -321,17 +338,29 @@ std::string GuessOtherContent(Bytes head) {
 
 ImageStructure ReadStructure(Bytes bytes, std::string_view name, const DecodeOptions& options) {
   Check(!bytes.empty(), ErrorCode::kCorruptFile, "{}: the file is empty", name);
-  if (StartsWith(bytes, kPngSignature)) return PngWalk(bytes, name, options).Run();
-  if (StartsWith(bytes, kJpegSignature)) return JpegWalk(bytes, name, options).Run();
-  // The beginning of a signature is a truncated image rather than another kind of file.
-  for (std::string_view signature : {kPngSignature, kJpegSignature}) {
-    if (bytes.size() < signature.size() && StartsWith(bytes, signature.substr(0, bytes.size()))) {
-      FailTruncated(name, bytes.size(), "within its signature");
-    }
+  const std::optional<ImageFormat> format = FormatOf(bytes);
+  if (!format) {
+    // The beginning of a signature is a truncated image rather than another kind of file.
+    if (IsImage(bytes)) FailTruncated(name, bytes.size(), "within its signature");
+    Fail(
+        ErrorCode::kUnsupportedFormat,
+        "{}: not an image that can be read: expected the content of a JPEG, PNG, WebP, TIFF or BMP "
+        "file, found {}",
+        name, GuessContent(bytes));
   }
-  Fail(ErrorCode::kUnsupportedFormat,
-       "{}: not an image that can be read: expected the content of a JPEG or PNG file, found {}",
-       name, GuessContent(bytes));
+  switch (*format) {
+    case ImageFormat::kJpeg:
+      return JpegWalk(bytes, name, options).Run();
+    case ImageFormat::kPng:
+      return PngWalk(bytes, name, options).Run();
+    case ImageFormat::kWebp:
+      return ReadWebpStructure(bytes, name, options);
+    case ImageFormat::kTiff:
+      return ReadTiffStructure(bytes, name, options);
+    case ImageFormat::kBmp:
+      break;
+  }
+  return ReadBmpStructure(bytes, name, options);
 }
 
 }  // namespace lingbot

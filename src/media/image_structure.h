@@ -2,6 +2,7 @@
 #define LINGBOT_MEDIA_IMAGE_STRUCTURE_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,7 +12,7 @@
 
 namespace lingbot {
 
-enum class ImageFormat { kJpeg, kPng };
+enum class ImageFormat { kJpeg, kPng, kWebp, kTiff, kBmp };
 
 // What the walk over an image file's markers or chunks found.
 struct ImageStructure {
@@ -19,6 +20,13 @@ struct ImageStructure {
   int stored_width = 0, stored_height = 0;  // before the orientation is applied
   Orientation orientation = Orientation::kUpright;
 };
+
+// Refuses sizes that are impossible or have more than the pixels allowed.
+void CheckImageSize(int64_t width, int64_t height, std::string_view name,
+                    const DecodeOptions& options);
+
+// `what` says where the file ends: "before its last row".
+[[noreturn]] void FailTruncated(std::string_view name, size_t size, std::string_view what);
 
 // Whether a file that begins like this is an image that can be read, or the stump of one. `head`:
 // its first bytes, not empty.

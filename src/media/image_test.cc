@@ -40,19 +40,17 @@ TEST(DecodeImage, ContentDecidesNotTheName) {
 TEST(DecodeImage, SaysWhatAFileIsInstead) {
   using namespace std::string_view_literals;
   for (const auto& [content, kind] : {std::pair{"just some notes\n"sv, "text"},
-                                      {"RIFF\x10\0\0\0WEBPVP8 "sv, "WebP"},
                                       {"\0\0\0\x18"
                                        "ftypheic\0\0\0\0"sv,
                                        "HEIF"},
                                       {"GIF89a\x01\0"sv, "GIF"},
-                                      {"II*\0\x08\0\0\0"sv, "TIFF"},
                                       {"<!DOCTYPE html>"sv, "web page"},
                                       {"version https://git-lfs.github.com/spec/v1"sv, "Git LFS"},
                                       {"\0\x01\x02\x03"sv, "neither"}}) {
     const Thrown thrown = Decode(FromText(content));
     EXPECT_EQ(thrown.code, ErrorCode::kUnsupportedFormat);
     EXPECT_THAT(thrown.message, HasSubstr(kind));
-    EXPECT_THAT(thrown.message, HasSubstr("JPEG or PNG"));
+    EXPECT_THAT(thrown.message, HasSubstr("JPEG, PNG, WebP, TIFF or BMP"));
   }
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "media/blend.h"
 
 namespace lingbot {
 namespace {
@@ -89,15 +90,6 @@ class PngReader {
   int passes_ = 1;
 };
 
-// rgba, rgb: one row of `width` pixels; round((c * a + 255 * (255 - a)) / 255).
-void BlendOntoWhite(const uint8_t* rgba, int width, uint8_t* rgb) {
-  for (int x = 0; x < width; ++x, rgba += 4, rgb += 3) {
-    const unsigned alpha = rgba[3];
-    const unsigned white = 255 * (255 - alpha) + 127;
-    for (int c = 0; c < 3; ++c) rgb[c] = static_cast<uint8_t>((rgba[c] * alpha + white) / 255);
-  }
-}
-
 bool ReadPixels(PngReader* reader, Image* image) {
   const size_t width = image->width;
   image->rgb.resize(3 * width * image->height);
@@ -108,7 +100,7 @@ bool ReadPixels(PngReader* reader, Image* image) {
   for (int y = 0; y < image->height; ++y) {
     const uint8_t* row = rgba.data() + (reader->interlaced() ? 4 * width * y : 0);
     if (!reader->interlaced() && !reader->ReadRow(rgba.data())) return false;
-    BlendOntoWhite(row, image->width, image->rgb.data() + 3 * width * y);
+    BlendOntoWhite(row, width, image->rgb.data() + 3 * width * y);
   }
   return true;
 }

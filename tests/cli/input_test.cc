@@ -92,9 +92,10 @@ TEST_F(InputTest, HelpAndVersionAreNoErrors) {
 }
 
 TEST_F(InputTest, RefusesFoldersWithoutImages) {
-  ExpectRefusal(Run(), 2, {"does not exist", "JPEG or PNG"});
+  ExpectRefusal(Run(), 2, {"does not exist", "a folder of images, one image or a video"});
   fs::create_directories(Path("in"));
-  ExpectRefusal(Run(), 2, {"no images in the folder", ".jpg, .jpeg and .png"});
+  ExpectRefusal(Run(), 2,
+                {"no images in the folder", ".jpg, .jpeg, .png, .webp, .tif, .tiff and .bmp"});
   WriteBytes(Path("in/notes.txt"), "text");
   WriteBytes(Path("in/.hidden.png"), Png(84, 56, 0));
   fs::create_directories(Path("in/more.png"));
