@@ -68,15 +68,17 @@ void MeasureDepth(const RunTrack& run, const GroundTruth& truth, DepthScaling sc
   const std::vector<DepthPairFiles> pairs = DepthPairsOf(run, truth, result->association.matches);
   result->depth = CompareDepth(pairs, truth.depth_scale, scaling);
   if (truth.depth_maps == 0) result->depth.problem = "the ground truth has no depth maps";
-  const auto& similarity = result->sim3.alignment.similarity;
+  // By whole poses: positions alone leave the rotation about a straight path open, and a few
+  // degrees of it would be all that is measured.
+  const Alignment alignment = AlignPoses(result->pairs.run, result->pairs.truth);
   if (!result->depth.problem.empty()) {
     result->surface.problem = result->depth.problem;
-  } else if (!similarity) {
-    result->surface.problem = result->sim3.alignment.problem;
+  } else if (!alignment.similarity) {
+    result->surface.problem = alignment.problem;
   } else if (!truth.depth_scale_known && pairs.front().truth.extension() == ".png") {
     result->surface.problem = "the unit of the true depth is not known; --depth-scale says it";
   } else {
-    result->surface = CompareSurface(pairs, truth.depth_scale, *similarity);
+    result->surface = CompareSurface(pairs, truth.depth_scale, *alignment.similarity);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <Eigen/SVD>
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "base/check.h"
 
@@ -43,6 +44,14 @@ std::string DegenerateReason(const Centred& run, const Centred& truth,
   return {};
 }
 
+// The rotation U diag(1, 1, +-1) V^T of a matrix U S V^T.
+Eigen::Matrix3d NearestRotation(const Eigen::Matrix3d& matrix) {
+  const Eigen::JacobiSVD<Eigen::Matrix3d> svd(matrix, Eigen::ComputeFullU | Eigen::ComputeFullV);
+  Eigen::Vector3d signs(1, 1, 1);
+  if ((svd.matrixU() * svd.matrixV().transpose()).determinant() < 0) signs[2] = -1;
+  return svd.matrixU() * signs.asDiagonal() * svd.matrixV().transpose();
+}
+
 }  // namespace
 
 RigidPose Similarity::operator*(const RigidPose& pose) const {
@@ -72,6 +81,40 @@ Alignment AlignPositions(std::span<const Eigen::Vector3d> run,
   Similarity similarity;
   similarity.rotation = svd.matrixU() * signs.asDiagonal() * svd.matrixV().transpose();
   if (with_scale) similarity.scale = svd.singularValues().dot(signs) / from.variance;
+  similarity.translation = to.mean - similarity.scale * (similarity.rotation * from.mean);
+  result.similarity = similarity;
+  return result;
+}
+
+Alignment AlignPoses(std::span<const RigidPose> run, std::span<const RigidPose> truth) {
+  Check(run.size() == truth.size(), ErrorCode::kShapeMismatch, "{} poses cannot be aligned with {}",
+        run.size(), truth.size());
+  Alignment result;
+  if (run.size() < 2) {
+    result.problem = fmt::format("alignment of poses needs at least 2 matched ones, there {} {}",
+                                 run.size() == 1 ? "is" : "are", run.size());
+    return result;
+  }
+  std::vector<Eigen::Vector3d> run_centers, truth_centers;
+  Eigen::Matrix3d sum = Eigen::Matrix3d::Zero();
+  for (size_t i = 0; i < run.size(); ++i) {
+    run_centers.push_back(run[i].center);
+    truth_centers.push_back(truth[i].center);
+    sum += (truth[i].rotation * run[i].rotation.conjugate()).toRotationMatrix();
+  }
+  const Centred from(run_centers);
+  const Centred to(truth_centers);
+  if (from.stands_still()) result.problem = "the run's camera does not move";
+  if (to.stands_still()) result.problem = "the true camera does not move";
+  if (!result.problem.empty()) return result;
+  Similarity similarity;
+  similarity.rotation = NearestRotation(sum);
+  similarity.scale = (to.offsets.array() * (similarity.rotation * from.offsets).array()).sum() /
+                     from.offsets.squaredNorm();
+  if (!(similarity.scale > 0)) {
+    result.problem = "the run's path runs against the true one";
+    return result;
+  }
   similarity.translation = to.mean - similarity.scale * (similarity.rotation * from.mean);
   result.similarity = similarity;
   return result;

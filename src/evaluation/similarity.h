@@ -36,6 +36,13 @@ struct Alignment {
 Alignment AlignPositions(std::span<const Eigen::Vector3d> run,
                          std::span<const Eigen::Vector3d> truth, bool with_scale);
 
+// The similarity that whole poses agree on: its rotation is the chordal mean of truth * run^-1
+// over all poses, its scale and translation fit the positions best with that rotation. Unlike
+// AlignPositions it is determined, and exact, on straight and nearly straight paths. A problem is
+// stated for fewer than two poses, where one side does not move, and where the paths run against
+// each other. Throws kShapeMismatch if the counts differ.
+Alignment AlignPoses(std::span<const RigidPose> run, std::span<const RigidPose> truth);
+
 }  // namespace lingbot
 
 #endif  // LINGBOT_EVALUATION_SIMILARITY_H_

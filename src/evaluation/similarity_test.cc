@@ -74,5 +74,38 @@ TEST(SimilarityTest, TurnsPosesWithTheWorld) {
   EXPECT_LT((moved.center + moved.rotation * (s.scale * ahead) - expected).norm(), 1e-12);
 }
 
+std::vector<RigidPose> Moved(const Similarity& similarity, const std::vector<RigidPose>& poses) {
+  std::vector<RigidPose> moved;
+  for (const RigidPose& pose : poses) moved.push_back(similarity * pose);
+  return moved;
+}
+
+TEST(AlignPosesTest, FindsTheSimilarityAlsoOnAStraightLine) {
+  const Similarity known = KnownSimilarity();
+  std::vector<RigidPose> line;
+  for (int i = 0; i < 5; ++i) {
+    const Eigen::AngleAxisd turn(0.3 * i, Eigen::Vector3d(1, 2, -1).normalized());
+    line.push_back({Eigen::Quaterniond(turn), Eigen::Vector3d(0.3, -1, 0.7) * i});
+  }
+  for (const std::vector<RigidPose>& run : {line, Helix(20)}) {
+    const Alignment found = AlignPoses(run, Moved(known, run));
+    ASSERT_TRUE(found.similarity) << found.problem;
+    EXPECT_NEAR(found.similarity->scale, known.scale, 1e-12);
+    EXPECT_LT((found.similarity->rotation - known.rotation).norm(), 1e-12);
+    EXPECT_LT((found.similarity->translation - known.translation).norm(), 1e-11);
+  }
+}
+
+TEST(AlignPosesTest, SaysWhyThereIsNone) {
+  const std::vector<RigidPose> helix = Helix(4);
+  std::vector<RigidPose> still = helix, backwards = helix;
+  for (RigidPose& pose : still) pose.center = {1, 2, 3};
+  for (RigidPose& pose : backwards) pose.center = -pose.center;
+  EXPECT_THAT(AlignPoses(still, helix).problem, HasSubstr("run's camera does not move"));
+  EXPECT_THAT(AlignPoses(helix, still).problem, HasSubstr("true camera does not move"));
+  EXPECT_THAT(AlignPoses(backwards, helix).problem, HasSubstr("against"));
+  EXPECT_THAT(AlignPoses(Helix(1), Helix(1)).problem, HasSubstr("at least 2"));
+}
+
 }  // namespace
 }  // namespace lingbot
