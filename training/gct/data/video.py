@@ -33,7 +33,7 @@ def write_video(path, frames):
     _, _, height, width = frames.shape
     command = ['ffmpeg', '-loglevel', 'error', '-y', '-f', 'rawvideo', '-pix_fmt', 'rgb24', '-s', f'{width}x{height}',
                '-r', str(FRAMES_PER_SECOND), '-i', '-', '-an', '-vf', 'scale=out_color_matrix=bt709:out_range=tv',
-               '-c:v', 'libx264', '-preset', 'veryslow', '-crf', '20', '-pix_fmt', 'yuv420p', '-colorspace', 'bt709',
+               '-c:v', 'libx264', '-preset', 'veryslow', '-crf', '12', '-pix_fmt', 'yuv420p', '-colorspace', 'bt709',
                '-color_primaries', 'bt709', '-color_trc', 'bt709', '-color_range', 'tv', '-movflags', '+faststart',
                '-fflags', '+bitexact', '-flags:v', '+bitexact', '-threads', '1', str(path)]
     subprocess.run(command, input=frames.permute(0, 2, 3, 1).contiguous().numpy().tobytes(), check=True)
