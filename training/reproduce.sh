@@ -36,7 +36,7 @@ piece() {
 
 piece run1 --gpus 1 --seed 1 --minutes 9 --phases 16:24:0.45,32:12:0.55
 if ((gpus > 1)); then
-  piece run2 --gpus 2 --seed 2 --minutes 8.75 --phases 64:4:0.35,96:3:0.65 --decay-from 0.25 --resume "$out/run1"
+  piece run2 --gpus 2 --seed 2 --minutes 8.75 --phases 64:4:0.35,96:3:0.65 --decay-from 0.25 --matching-until 0.4 --resume "$out/run1"
 else # as many sequences take one GPU twice as long
   piece run2a --seed 2 --minutes 8.75 --phases 64:8:0.7,96:6:0.3 --resume "$out/run1"
   piece run2 --seed 3 --minutes 8.75 --phases 96:6:1 --decay-from 0 --resume "$out/run2a"
