@@ -185,10 +185,14 @@ std::string DepthRows(const Evaluation& e, DepthScaling scaling) {
   if (!e.surface.problem.empty()) {
     return text + fmt::format("surface not compared: {}\n", e.surface.problem);
   }
+  const SurfaceReport& surface = e.surface;
+  const std::string most = std::isfinite(surface.percentile_90)
+                               ? fmt::format("90 % within {:.4g}", surface.percentile_90)
+                               : "more than 10 % outside of the picture";
   return text + fmt::format(
-                    "points to the true surface, part of depth: median {:.4g}, 90 % within "
-                    "{:.4g} ({} points, {} outside of the picture)\n",
-                    e.surface.median, e.surface.percentile_90, e.surface.points, e.surface.outside);
+                    "points to the true surface, part of depth: median {:.4g}, {} ({} "
+                    "points, {} outside)\n",
+                    surface.median, most, surface.points, surface.outside);
 }
 
 }  // namespace
