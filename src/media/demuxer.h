@@ -77,7 +77,7 @@ class Demuxer {
   Patience* patience_ = nullptr;
   ffmpeg::Owned<AVFormatContext> context_;
   const AVStream* stream_ = nullptr;
-  double origin_ = 0;  // seconds of the container's clock
+  double origin_ = 0;            // seconds of the container's clock
   bool lengthless_end_ = false;  // a server has ended an answer of unknown length
   std::string failure_;
 };
