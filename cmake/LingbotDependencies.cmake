@@ -29,6 +29,7 @@ if(NOT LINGBOT_VIDEO STREQUAL "OFF")
     libavformat>=58.76 libavcodec>=58.134 libavutil>=56.70 libswscale>=5.9)
   if(FFMPEG_FOUND)
     set(LINGBOT_HAVE_VIDEO TRUE)
+    pkg_check_modules(AVDEVICE IMPORTED_TARGET libavdevice>=58.13)  # cameras
   elseif(LINGBOT_VIDEO STREQUAL "AUTO")
     message(STATUS "FFmpeg 4.4 or later was not found: videos will not be read")
   else()

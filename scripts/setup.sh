@@ -19,7 +19,7 @@ build_packages=(
   cmake ninja-build g++ 'pkg-config|pkgconf' python3 git ca-certificates
   libdnnl-dev libhwy-dev libfmt-dev nlohmann-json3-dev libcli11-dev libeigen3-dev
   'libjpeg-dev|libjpeg62-turbo-dev|libjpeg-turbo8-dev' libpng-dev libwebp-dev libtiff-dev libexif-dev
-  libavformat-dev libavcodec-dev libavutil-dev libswscale-dev
+  libavformat-dev libavcodec-dev libavutil-dev libswscale-dev libavdevice-dev
 )
 test_packages=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev)
 fuzz_packages=(clang libomp-dev '?libclang-rt-dev|libclang-rt-14-dev')

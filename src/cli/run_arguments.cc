@@ -1,5 +1,6 @@
 #include "cli/run_arguments.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -82,8 +83,42 @@ void AddTime(CLI::App* app, const std::string& name, double* target, const std::
       ->default_str(fallback);
 }
 
+// "640x480" into two numbers; an error message, or "".
+std::string ParseSize(const std::string& text, int* width, int* height) {
+  const size_t cross = text.find('x');
+  const bool parsed = cross != std::string::npos &&
+                      CLI::detail::lexical_cast(text.substr(0, cross), *width) &&
+                      CLI::detail::lexical_cast(text.substr(cross + 1), *height) && *width > 0 &&
+                      *height > 0 && *width <= kMost && *height <= kMost;
+  return parsed ? "" : "must be WIDTHxHEIGHT in pixels, such as 640x480, not " + text;
+}
+
+// What only inputs that come as they are made have.
+void AddLiveArguments(CLI::App* app, RunOptions* options) {
+  AddChoice<std::string>(app, "--input-format", &options->input_format,
+                         {{"auto", ""}, {"rgb24", "rgb24"}, {"mjpeg", "mjpeg"}}, "auto",
+                         "standard input: raw RGB frames, motion JPEG, or a container that says");
+  app->add_option_function<std::string>(
+         "--size",
+         [options](const std::string& text) {
+           const std::string problem =
+               ParseSize(text, &options->input_width, &options->input_height);
+           if (!problem.empty()) throw CLI::ValidationError("--size", problem);
+         },
+         "raw frames, cameras: WIDTHxHEIGHT")
+      ->default_str("the camera's");
+  AddNumber(
+      app, "--rate", [options](double rate) { options->input_rate = rate; }, 0.001, "the camera's",
+      "raw frames, motion JPEG, cameras: frames a second");
+  AddNumber(
+      app, "--timeout", [options](double seconds) { options->timeout = std::min(seconds, 1e6); }, 0,
+      "10", "streams: seconds of silence before giving up; 0 = never");
+}
+
 void AddInputArguments(CLI::App* app, RunOptions* options) {
-  AddPath(app, "INPUT", &options->input, "folder of images, one image, or a video");
+  AddPath(app, "INPUT", &options->input,
+          "folder of images, \"pattern\", image, video, rtsp:// or http:// stream, camera "
+          "(/dev/video0), or - for standard input");
   app->add_option("--model", options->model,
                   "checkpoint (.pt or .safetensors), or its name in a folder of models")
       ->default_str("nano, the bundled one");
@@ -99,9 +134,10 @@ void AddInputArguments(CLI::App* app, RunOptions* options) {
                         "portrait images: cut rows off, or add white to a square");
   AddNumber(
       app, "--fps", [options](double rate) { options->frames_per_second = rate; }, 0.001, "all",
-      "videos: at most so many frames a second, evenly in time");
+      "videos, streams: at most so many frames a second, evenly in time");
   AddTime(app, "--start", &options->start, "0", "videos: begin here; seconds or [hh:]mm:ss");
-  AddTime(app, "--end", &options->end, "the end", "videos: end before this time");
+  AddTime(app, "--end", &options->end, "the end", "videos, streams: end before this time");
+  AddLiveArguments(app, options);
   AddCount(app, "--stride", &options->stride, 1, "1", "use every n-th frame");
   AddCount(app, "--max-frames", &options->max_frames, 0, "0", "stop after so many frames; 0 = all");
   app->add_flag("--skip-bad", options->skip_bad,

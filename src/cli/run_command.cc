@@ -42,8 +42,10 @@ void AnnouncePlan(const RunOptions& options, const RunPlan& plan, Console* conso
                  static_cast<double>(size.out_height) / static_cast<double>(size.resized_height))));
   }
   if (options.keyframe_interval == 0) {
-    console->Note(fmt::format("keyframe interval {} (automatic for {})",
-                              plan.session.keyframe_interval, FramesText(plan.frames)));
+    console->Note(fmt::format(
+        "keyframe interval {} (automatic for {}){}", plan.session.keyframe_interval,
+        FramesText(plan.frames),
+        plan.frames == 0 ? "; for more than 320 frames choose one with --keyframe-interval" : ""));
   }
   const int64_t together = plan.frames == 0
                                ? plan.session.scale_frames

@@ -27,6 +27,10 @@ struct RunOptions {
   double frames_per_second = 0;  // videos: 0 = all frames
   double start = 0;              // videos: seconds
   double end = std::numeric_limits<double>::infinity();
+  std::string input_format;               // of standard input; "" = by content
+  int input_width = 0, input_height = 0;  // raw frames, cameras; 0 = not said
+  double input_rate = 0;                  // frames per second; 0 = not said
+  double timeout = 10;                    // seconds of silence of a live input; 0 = wait for ever
   bool skip_bad = false;
 
   bool windowed = false;

@@ -46,7 +46,8 @@ bool IsInside(const fs::path& path, const fs::path& folder) {
 void CheckOutputFolder(const RunOptions& options) {
   const fs::path out(options.out);
   std::error_code problem;
-  Check(!IsInside(Resolved(options.input), Resolved(out)), ErrorCode::kInvalidArgument,
+  const bool is_path = options.input != "-" && options.input.find("://") == std::string::npos;
+  Check(!is_path || !IsInside(Resolved(options.input), Resolved(out)), ErrorCode::kInvalidArgument,
         "the input {} lies in the output folder {}; choose another --out", options.input,
         options.out);
   if (!fs::exists(out, problem)) return;
@@ -66,6 +67,11 @@ SourceOptions SourceOptionsOf(const RunOptions& options, Console* console) {
   source.sampling = {options.start, options.end, options.frames_per_second, options.stride,
                      options.max_frames};
   source.skip_bad = options.skip_bad;
+  source.format = options.input_format;
+  source.width = options.input_width;
+  source.height = options.input_height;
+  source.rate = options.input_rate;
+  source.timeout = options.timeout;
   source.log = [console](const std::string& line) { console->Warn(line); };
   return source;
 }

@@ -69,7 +69,7 @@ Json StagesJson(const StageTimes& stages) {
 
 RunInfo RunInfoOf(const RunOptions& options, const RunPlan& plan) {
   RunInfo info;
-  info.input = options.input;
+  info.input = InputLabel(options.input);
   info.model_name = options.model;
   info.weights_hash = plan.weights_hash;
   info.options = OptionsJson(options, plan);

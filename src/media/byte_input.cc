@@ -1,14 +1,11 @@
 #include "media/byte_input.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cstring>
-#include <utility>
 
 #include "base/check.h"
 
@@ -34,8 +31,8 @@ ByteInput::ByteInput(const std::filesystem::path& path, const std::string& label
   MakeContext();
 }
 
-ByteInput::ByteInput(int descriptor, double timeout, std::function<bool()> stop)
-    : descriptor_(descriptor), owned_(false), timeout_(timeout), stop_(std::move(stop)) {
+ByteInput::ByteInput(int descriptor, Patience* patience)
+    : descriptor_(descriptor), owned_(false), patience_(patience) {
   MakeContext();
 }
 
@@ -56,25 +53,12 @@ ByteInput::~ByteInput() {
   if (owned_) ::close(descriptor_);
 }
 
-bool ByteInput::WaitForData() {
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point start = Clock::now();
-  for (;;) {
-    pollfd waiting = {descriptor_, POLLIN, 0};
-    if (::poll(&waiting, 1, /*milliseconds=*/250) > 0) return true;
-    if (stop_ && stop_()) return false;
-    const double waited = std::chrono::duration<double>(Clock::now() - start).count();
-    if (timeout_ > 0 && waited >= timeout_) {
-      timed_out_ = true;
-      return false;
-    }
-  }
-}
-
 int ByteInput::Read(void* self, uint8_t* target, int size) {
   auto* input = static_cast<ByteInput*>(self);
   for (;;) {
-    if (!input->seekable() && !input->WaitForData()) return AVERROR_EXIT;
+    if (input->patience_ != nullptr && !WaitForInput(input->descriptor_, input->patience_)) {
+      return AVERROR_EXIT;
+    }
     const ssize_t count = ::read(input->descriptor_, target, static_cast<size_t>(size));
     if (count > 0) return static_cast<int>(count);
     if (count == 0) return AVERROR_EOF;

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,7 @@ namespace {
 
 constexpr int64_t kProbeBytes = 8'000'000;
 constexpr int64_t kAnalyseMicroseconds = 10'000'000;
+constexpr double kOpenSeconds = 10;  // that connecting may take beyond the silence allowed
 
 // Containers and bare streams of video. Play lists, and whatever else opens other files or renders
 // text, are not among them.
@@ -52,14 +54,59 @@ class ProbeOptions {
   std::vector<AVDictionary*> options_;
 };
 
+// A server that states no length ends its answer by closing, which FFmpeg takes for an error of an
+// answer of 2^64 - 1 bytes.
+bool EndsWithoutLength() {
+  return ffmpeg::LastMessage().find("should be 18446744073709551615") != std::string::npos;
+}
+
 }  // namespace
 
 Demuxer::Demuxer(std::unique_ptr<ByteInput> input, std::string label, int64_t max_pixels)
+    : Demuxer(std::move(input), std::move(label), max_pixels, "", 0) {}
+
+Demuxer::Demuxer(std::unique_ptr<ByteInput> input, std::string label, int64_t max_pixels,
+                 const std::string& format, double rate)
     : input_(std::move(input)), label_(std::move(label)) {
   ffmpeg::SilenceLog();
   ffmpeg::ForgetMessages();
   Check(input_->size() != 0, ErrorCode::kCorruptFile, "{}: the file is empty", label_);
-  Open(Probe(), max_pixels);
+  Open(format.empty() ? Probe() : av_find_input_format(format.c_str()), rate, max_pixels);
+  Finish(max_pixels);
+}
+
+Demuxer::Demuxer(const StreamTarget& target, std::string label, int64_t max_pixels,
+                 Patience* patience)
+    : label_(std::move(label)), patience_(patience) {
+  ffmpeg::SilenceLog();
+  ffmpeg::ForgetMessages();
+  avformat_network_init();
+  if (target.device) ffmpeg::RegisterDevices();
+  ffmpeg::InputFormat* format =
+      target.format.empty() ? nullptr : av_find_input_format(target.format.c_str());
+  Check(format != nullptr || target.format.empty(), ErrorCode::kUnavailable,
+        "{}: this build has no inputs of the kind {} (FFmpeg's libavdevice)", label_,
+        target.format);
+  AVFormatContext* context = ffmpeg::NotNull(avformat_alloc_context());
+  context->interrupt_callback = {
+      [](void* self) { return static_cast<Patience*>(self)->over() ? 1 : 0; }, patience_};
+  if (target.device) context->flags |= AVFMT_FLAG_NONBLOCK;
+  AVDictionary* options = nullptr;
+  for (const auto& [key, value] : target.options)
+    av_dict_set(&options, key.c_str(), value.c_str(), 0);
+  patience_->Begin(kOpenSeconds);
+  const int opened = avformat_open_input(&context, target.address.c_str(), format, &options);
+  av_dict_free(&options);
+  Check(opened >= 0, ErrorCode::kFileUnreadable, "cannot open {}: {}", label_,
+        patience_->silent() ? "nothing came in time; check address and network"
+                            : ffmpeg::ErrorText(opened));
+  context_.reset(context);
+  Adopt(context, max_pixels);
+  Finish(max_pixels);
+}
+
+// What is common to all once the stream is there.
+void Demuxer::Finish(int64_t max_pixels) {
   ChooseStream();
   CheckStream(max_pixels);
   if (context_->start_time != AV_NOPTS_VALUE) {
@@ -79,7 +126,7 @@ ffmpeg::InputFormat* Demuxer::Probe() const {
   return format;
 }
 
-void Demuxer::Open(ffmpeg::InputFormat* format, int64_t max_pixels) {
+void Demuxer::Open(ffmpeg::InputFormat* format, double rate, int64_t max_pixels) {
   AVFormatContext* context = ffmpeg::NotNull(avformat_alloc_context());
   context->pb = input_->context();
   context->io_open = RefuseToOpen;
@@ -87,17 +134,35 @@ void Demuxer::Open(ffmpeg::InputFormat* format, int64_t max_pixels) {
   context->probesize = kProbeBytes;
   context->max_analyze_duration = kAnalyseMicroseconds;
   // Frees the context when it fails.
-  const int opened = avformat_open_input(&context, "", format, nullptr);
+  AVDictionary* options = nullptr;
+  if (rate > 0) av_dict_set(&options, "framerate", fmt::format("{:.6f}", rate).c_str(), 0);
+  const int opened = avformat_open_input(&context, "", format, &options);
+  av_dict_free(&options);
   Check(opened >= 0, ErrorCode::kCorruptFile,
         "{}: a damaged or cut-off video ({}): {}; copy it again, or repair it with a tool for that",
         label_, format->long_name, ffmpeg::ErrorText(opened));
   context_.reset(context);
+  Adopt(context, max_pixels);
+}
+
+void Demuxer::Adopt(AVFormatContext* context, int64_t max_pixels) {
   // Before frames are decoded to look into the streams: the size may stand in the header.
-  for (unsigned i = 0; i < context_->nb_streams; ++i) {
-    CheckSize(*context_->streams[i]->codecpar, max_pixels);
+  for (unsigned i = 0; i < context->nb_streams; ++i) {
+    CheckSize(*context->streams[i]->codecpar, max_pixels);
   }
-  ProbeOptions options(context_->nb_streams, max_pixels);
-  avformat_find_stream_info(context_.get(), options.data());
+  ProbeOptions options(context->nb_streams, max_pixels);
+  avformat_find_stream_info(context, options.data());
+  lengthless_end_ = EndsWithoutLength();
+}
+
+std::string Demuxer::ContainerList() {
+  std::string list;
+  for (const char* name : kContainers) {
+    list += name;
+    list += ',';
+  }
+  list.pop_back();
+  return list;
 }
 
 void Demuxer::ChooseStream() {
@@ -141,13 +206,29 @@ void Demuxer::CheckSize(const AVCodecParameters& codec, int64_t max_pixels) cons
         codec.width, codec.height, max_pixels);
 }
 
+// Cameras answer at once that they have nothing yet.
+int Demuxer::ReadPacket(AVPacket* packet) {
+  constexpr auto kPause = std::chrono::milliseconds(2);
+  if (patience_ != nullptr) patience_->Begin();
+  for (;;) {
+    const int status = av_read_frame(context_.get(), packet);
+    if (status != AVERROR(EAGAIN)) return status;
+    if (patience_ != nullptr && patience_->over()) return AVERROR_EXIT;
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
 bool Demuxer::Read(AVPacket* packet) {
   for (;;) {
     ffmpeg::ForgetMessages();
-    const int status = av_read_frame(context_.get(), packet);
-    if (status == AVERROR_EOF) return false;
+    const int status = ReadPacket(packet);
+    lengthless_end_ = lengthless_end_ || EndsWithoutLength();
+    // Some containers take a read error for the end.
+    const int error =
+        status == AVERROR_EOF && context_->pb != nullptr ? context_->pb->error : status;
     if (status < 0) {
-      failure_ = ffmpeg::ErrorText(status);
+      const bool end = error == AVERROR_EOF || error >= 0 || lengthless_end_;
+      if (!end) failure_ = ffmpeg::ErrorText(error);
       return false;
     }
     if (packet->stream_index == stream_->index) return true;
@@ -156,7 +237,7 @@ bool Demuxer::Read(AVPacket* packet) {
 }
 
 bool Demuxer::Seek(double seconds) {
-  if (!input_->seekable()) return false;
+  if (input_ == nullptr || !input_->seekable()) return false;
   const double ticks = (seconds + origin_) / tick();
   if (!(ticks > -9e18 && ticks < 9e18)) return false;
   return av_seek_frame(context_.get(), stream_->index, static_cast<int64_t>(ticks),

@@ -1,5 +1,11 @@
 #include "media/ffmpeg.h"
 
+#ifdef LINGBOT_HAVE_DEVICES
+extern "C" {
+#include <libavdevice/avdevice.h>
+}
+#endif
+
 #include <algorithm>
 #include <array>
 #include <cstdarg>
@@ -23,6 +29,12 @@ void Keep(void*, int level, const char* format, va_list arguments) {
 void SilenceLog() {
   static std::once_flag once;
   std::call_once(once, [] { av_log_set_callback(Keep); });
+}
+
+void RegisterDevices() {
+#ifdef LINGBOT_HAVE_DEVICES
+  avdevice_register_all();
+#endif
 }
 
 void ForgetMessages() { first_message[0] = 0; }

@@ -39,6 +39,9 @@ using InputFormat = AVInputFormat;
 // Keeps FFmpeg from printing, for the process: its messages are kept for LastMessage instead.
 void SilenceLog();
 
+// Makes cameras and other devices known, where this build has them.
+void RegisterDevices();
+
 // Forgets, and gives, the first error that FFmpeg has logged on this thread since; on one line, ""
 // if there was none.
 void ForgetMessages();

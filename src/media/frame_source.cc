@@ -38,8 +38,8 @@ constexpr std::array<std::string_view, 4> kOtherImages = {".gif", ".heic", ".hei
 
 // What a folder holds.
 struct Listing {
-  std::vector<fs::path> images;  // sorted
-  int64_t other_images = 0;      // of formats that are not read
+  std::vector<fs::path> images;
+  int64_t other_images = 0;  // of formats that are not read
   int64_t other_files = 0;
   int64_t folders = 0;
 };
@@ -68,9 +68,6 @@ Listing ListFolder(const fs::path& folder) {
   }
   Check(!problem, ErrorCode::kFileUnreadable, "cannot list the folder {}: {}", Printable(folder),
         problem.message());
-  std::sort(listing.images.begin(), listing.images.end(), [](const fs::path& a, const fs::path& b) {
-    return NaturalLess(a.filename().string(), b.filename().string());
-  });
   return listing;
 }
 
@@ -102,7 +99,7 @@ ImageFolderSource::ImageFolderSource(const fs::path& path, ImageFolderOptions op
     entries_.push_back({path, 0});
     return;
   }
-  const Listing listing = ListFolder(path);
+  Listing listing = ListFolder(path);
   Check(!listing.images.empty(), ErrorCode::kNoInput,
         "no images in the folder {}: looked for .jpg, .jpeg, .png, .webp, .tif, .tiff and .bmp "
         "files (any "
@@ -115,11 +112,29 @@ ImageFolderSource::ImageFolderSource(const fs::path& path, ImageFolderOptions op
                     "ignored; convert them to use them",
                     Printable(path), listing.other_images));
   }
-  const auto count = static_cast<int64_t>(listing.images.size());
+  SortAndChoose(std::move(listing.images));
+}
+
+ImageFolderSource::ImageFolderSource(std::vector<fs::path> files, const fs::path& label,
+                                     ImageFolderOptions options)
+    : path_(label), options_(std::move(options)) {
+  CheckOptions(options_);
+  SortAndChoose(std::move(files));
+}
+
+void ImageFolderSource::SortAndChoose(std::vector<fs::path> images) {
+  // Of files of one name in several folders, those of the first folder come first.
+  std::sort(images.begin(), images.end(), [](const fs::path& a, const fs::path& b) {
+    if (a.parent_path() != b.parent_path()) {
+      return NaturalLess(a.parent_path().string(), b.parent_path().string());
+    }
+    return NaturalLess(a.filename().string(), b.filename().string());
+  });
+  const auto count = static_cast<int64_t>(images.size());
   for (int64_t i = 0; i < count; i += std::min(options_.stride, count)) {
     if (options_.max_frames > 0 && static_cast<int64_t>(entries_.size()) == options_.max_frames)
       break;
-    entries_.push_back({listing.images[i], i});
+    entries_.push_back({images[i], i});
   }
 }
 

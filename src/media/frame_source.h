@@ -72,6 +72,10 @@ class ImageFolderSource : public FrameSource {
   // looked for and what was found), kInvalidArgument (options).
   ImageFolderSource(const std::filesystem::path& path, ImageFolderOptions options);
 
+  // Given files, at least one, in natural order of their names; `label` stands for all of them.
+  ImageFolderSource(std::vector<std::filesystem::path> files, const std::filesystem::path& label,
+                    ImageFolderOptions options);
+
   // Reads every image once and checks its structure as InspectImage does, so that a damaged one is
   // known before any work is done. Returns the frames that Next will deliver, with their sizes. If
   // some are bad: with skip_bad logs and drops them (kNoInput if none is left), else throws the
@@ -87,6 +91,7 @@ class ImageFolderSource : public FrameSource {
     int64_t source_index;
   };
 
+  void SortAndChoose(std::vector<std::filesystem::path> images);
   FrameInfo Inspect(const Entry& entry) const;
   // problems, frames: one per entry. Throws, or drops the entries and frames that have a problem.
   void HandleBad(const std::vector<std::optional<Error>>& problems, std::vector<FrameInfo>* frames);

@@ -25,8 +25,8 @@ bool ReadPiece(int descriptor, std::string* text) {
 [[noreturn]] void Exec(const std::string& path, const std::vector<std::string>& arguments,
                        const Limits& limits, int out, int err) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that is killed leaves no run behind
-  const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  ::dup2(null, STDIN_FILENO);
+  const char* input = limits.stdin_path.empty() ? "/dev/null" : limits.stdin_path.c_str();
+  ::dup2(::open(input, O_RDONLY | O_CLOEXEC), STDIN_FILENO);
   const int target =
       limits.stdout_path.empty() ? out : ::open(limits.stdout_path.c_str(), O_WRONLY | O_CLOEXEC);
   ::dup2(target, STDOUT_FILENO);

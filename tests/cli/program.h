@@ -24,8 +24,9 @@ struct Finished {
 struct Limits {
   uint64_t file_bytes = 0;  // RLIMIT_FSIZE; 0 = none
   std::string stdout_path;  // instead of a pipe
-  std::vector<int>
-      closed;  // of descriptors 0 to 2, those that do not exist when the program starts
+  std::vector<int> closed =
+      {};  // of descriptors 0 to 2, those that do not exist when the program starts
+  std::string stdin_path = {};  // instead of /dev/null
 };
 
 // A program as a child process: lingbot-map, or another one of the build.
