@@ -143,8 +143,8 @@ void CameraCache::CompactOnGpu(std::span<const int64_t> dropped, int64_t entries
 }
 
 void CameraCache::Poison(int64_t first, int64_t count) noexcept {
-  if (!poison_ || count == 0) return;
   const size_t bytes = static_cast<size_t>(count) * entry_bytes_;
+  if (!poison_ || bytes == 0) return;
   // All ones is a NaN.
   if (gpu_ != nullptr) {
     ops::FillGpuBytes(*gpu_, Entry(first), 0xFF, bytes);

@@ -14,7 +14,9 @@ namespace lingbot::testing_images {
 namespace {
 
 void Put(FileBytes* file, uint64_t value, int bytes) {
-  for (int i = 0; i < bytes; ++i) file->push_back(static_cast<std::byte>(value >> (8 * i)));
+  for (int i = 0; i < bytes; ++i) {
+    file->push_back(i < 8 ? static_cast<std::byte>(value >> (8 * i)) : std::byte{0});
+  }
 }
 
 void PutText(FileBytes* file, std::string_view text) {

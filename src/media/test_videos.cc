@@ -94,8 +94,8 @@ class Writer {
     picture_->max_b_frames = spec_.b_frames;
     picture_->sample_aspect_ratio = {spec_.aspect_num, spec_.aspect_den};
     picture_->color_range = spec_.full_range ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG;
-    picture_->colorspace =
-        static_cast<AVColorSpace>(av_color_space_from_name(spec_.matrix.c_str()));
+    const int matrix = av_color_space_from_name(spec_.matrix.c_str());
+    picture_->colorspace = matrix < 0 ? AVCOL_SPC_UNSPECIFIED : static_cast<AVColorSpace>(matrix);
     picture_->flags |= AV_CODEC_FLAG_QSCALE;
     picture_->global_quality = 2 * FF_QP2LAMBDA;
     picture_->strict_std_compliance = FF_COMPLIANCE_UNOFFICIAL;  // MJPEG of limited range
