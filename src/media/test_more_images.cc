@@ -133,7 +133,7 @@ FileBytes MakeBmp(const BmpSpec& spec) {
   Put(&file, 1, 2);
   Put(&file, spec.bits, 2);
   Put(&file, spec.compression, 4);
-  Put(&file, 0, 12);
+  for (int i = 0; i < 3; ++i) Put(&file, 0, 4);
   Put(&file, spec.palette.size() / 3, 4);
   Put(&file, 0, 4);
   for (const uint32_t mask : spec.masks) Put(&file, mask, 4);
