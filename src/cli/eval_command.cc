@@ -1,10 +1,13 @@
 #include "cli/eval_command.h"
 
+#include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "base/check.h"
 #include "cli/console.h"
 #include "evaluation/plot.h"
 #include "evaluation/report.h"
@@ -22,6 +25,17 @@ void AddWord(CLI::App* app, const std::string& name, T* target,
   app->add_option(name, *target, text)
       ->transform(CLI::CheckedTransformer(words).description(""))
       ->default_str(fallback);
+}
+
+// A picture may be replaced; what is something else is more likely an input.
+void CheckPlotPath(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string start(256, '\0');
+  file.read(start.data(), static_cast<std::streamsize>(start.size()));
+  start.resize(static_cast<size_t>(std::max<std::streamsize>(file.gcount(), 0)));
+  Check(start.empty() || start.find("<svg") != std::string::npos, ErrorCode::kInvalidArgument,
+        "{} exists and is no SVG picture: --plot does not replace it; name another file",
+        OneLine(path));
 }
 
 std::string NotEmpty(const std::string& value) {
@@ -86,11 +100,13 @@ void AddEvalArguments(CLI::App* app, EvalOptions* options) {
                          {"frame", DepthScaling::kFrame},
                          {"none", DepthScaling::kNone}},
                         "sequence", "median scale of the depth: sequence, frame or none");
-  app->add_option("--plot", options->plot, "write trajectories and errors as an SVG picture");
+  app->add_option("--plot", options->plot, "write trajectories and errors as an SVG picture")
+      ->check(NotEmpty);
   app->add_flag("--json", options->json, "as JSON");
 }
 
 ExitCode EvalCommand(const EvalOptions& options) {
+  if (!options.plot.empty()) CheckPlotPath(options.plot);
   GroundTruthOptions reading = options.reading;
   reading.path = options.truth;
   reading.depth = options.truth_depth;

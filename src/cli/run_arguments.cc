@@ -121,9 +121,11 @@ void AddInputArguments(CLI::App* app, RunOptions* options) {
           "(/dev/video0), or - for standard input");
   app->add_option("--model", options->model,
                   "checkpoint (.pt or .safetensors), or its name in a folder of models")
-      ->default_str("nano, the bundled one");
+      ->default_str("nano, the bundled one")
+      ->check([](const std::string& name) { return name.empty() ? "a name is empty" : ""; });
   app->add_option("--models-dir", options->models_dir, "folder to look into for the model's name")
-      ->default_str("models/ of the program");
+      ->default_str("models/ of the program")
+      ->check(CLI::ExistingDirectory);
   AddPath(app, "--out", &options->out, "folder for the results; made if it does not exist");
   app->add_option("--image-size", options->image_size,
                   "width of the network's input in pixels, a multiple of its patch size")

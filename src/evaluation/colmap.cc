@@ -12,6 +12,7 @@
 
 #include "base/check.h"
 #include "base/file_mapping.h"
+#include "base/natural_order.h"
 #include "evaluation/text_lines.h"
 
 namespace lingbot {
@@ -227,8 +228,9 @@ ColmapModel ReadColmap(const fs::path& folder) {
   std::vector<ColmapImage> images = Exists(folder / "images.bin")
                                         ? ReadImagesBinary(folder / "images.bin")
                                         : ReadImagesText(folder / "images.txt");
-  std::stable_sort(images.begin(), images.end(),
-                   [](const ColmapImage& a, const ColmapImage& b) { return a.name < b.name; });
+  std::stable_sort(images.begin(), images.end(), [](const ColmapImage& a, const ColmapImage& b) {
+    return NaturalLess(a.name, b.name);
+  });
   ColmapModel model;
   std::map<uint32_t, int> numbers;
   for (const auto& [id, camera] : ReadCameras(folder)) {

@@ -85,6 +85,11 @@ void MeasureDepth(const RunTrack& run, const GroundTruth& truth, DepthScaling sc
 std::vector<std::string> WarningsOf(const RunTrack& run, const GroundTruth& truth,
                                     const Evaluation& result) {
   std::vector<std::string> warnings;
+  if (!run.status.empty() && run.status != "complete") {
+    warnings.push_back(fmt::format(
+        "the run is not complete (its manifest says \"{}\"): what is judged is what there is",
+        run.status));
+  }
   const size_t matched = result.association.matches.size();
   const size_t possible = std::min(run.track.poses.size(), truth.track.poses.size());
   if (2 * matched < possible) {

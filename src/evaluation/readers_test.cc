@@ -145,6 +145,19 @@ TEST_F(ReadersTest, ColmapBinary) {
   ExpectColmapPoses(ReadColmap(folder_ / "m"));
 }
 
+TEST_F(ReadersTest, ColmapImagesInNaturalOrder) {
+  WriteColmapBinary(folder_);
+  folder_.Write("m/images.bin", Bytes(uint64_t{3}) +
+                                    ColmapImageBytes({1, 0, 0, 0, 0, 0, 10}, 7, "f10.png") +
+                                    ColmapImageBytes({1, 0, 0, 0, 0, 0, 9}, 7, "f9.png") +
+                                    ColmapImageBytes({1, 0, 0, 0, 0, 0, 1}, 7, "f1.png"));
+  const ColmapModel model = ReadColmap(folder_ / "m");
+  ASSERT_EQ(model.track.poses.size(), 3u);
+  EXPECT_EQ(model.track.poses[0].pose.center.z(), -1);
+  EXPECT_EQ(model.track.poses[1].pose.center.z(), -9);
+  EXPECT_EQ(model.track.poses[2].pose.center.z(), -10);
+}
+
 TEST_F(ReadersTest, RefusesBrokenColmap) {
   const auto expect = [&](const std::string& name, const std::string& text,
                           const std::string& message) {

@@ -18,6 +18,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 constexpr char kRecords[] = "frames.jsonl";
+constexpr char kManifest[] = "manifest.json";
 constexpr char kTrajectory[] = "trajectory_tum.txt";
 
 // NaN for null, as which numbers that are none are written.
@@ -96,6 +97,23 @@ RunTrack ReadRecords(const fs::path& path) {
   return run;
 }
 
+[[noreturn]] void FailNoRun(const fs::path& path) {
+  Fail(ErrorCode::kNoInput, "the folder {} holds neither {} nor {}: it is none of lingbot-map run",
+       path.string(), kRecords, kTrajectory);
+}
+
+// What the manifest says of the run; "" if it does not.
+std::string StatusOf(const fs::path& manifest) {
+  if (!IsFile(manifest)) return "";
+  const FileMapping file(manifest);
+  const auto* text = reinterpret_cast<const char*>(file.bytes().data());
+  const auto json =
+      nlohmann::json::parse(text, text + file.bytes().size(), nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return "";
+  const auto status = json.find("status");
+  return status != json.end() && status->is_string() ? status->get<std::string>() : "";
+}
+
 }  // namespace
 
 RunTrack ReadRun(const fs::path& path) {
@@ -103,10 +121,16 @@ RunTrack ReadRun(const fs::path& path) {
   Check(fs::exists(path, problem), ErrorCode::kFileNotFound, "the run {} does not exist",
         path.string());
   if (!fs::is_directory(path, problem)) return {ReadPoseFile(path), {}};
-  if (IsFile(path / kRecords)) return ReadRecords(path / kRecords);
-  if (IsFile(path / kTrajectory)) return {ReadPoseFile(path / kTrajectory), {}};
-  Fail(ErrorCode::kNoInput, "the folder {} holds neither {} nor {}: it is none of lingbot-map run",
-       path.string(), kRecords, kTrajectory);
+  RunTrack run;
+  if (IsFile(path / kRecords)) {
+    run = ReadRecords(path / kRecords);
+  } else if (IsFile(path / kTrajectory)) {
+    run.track = ReadPoseFile(path / kTrajectory);
+  } else {
+    FailNoRun(path);
+  }
+  run.status = StatusOf(path / kManifest);
+  return run;
 }
 
 }  // namespace lingbot

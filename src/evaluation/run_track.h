@@ -2,6 +2,7 @@
 #define LINGBOT_EVALUATION_RUN_TRACK_H_
 
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include "evaluation/pose_track.h"
@@ -24,6 +25,7 @@ struct RunFrame {
 struct RunTrack {
   PoseTrack track;  // index: that of the source, before strides
   std::vector<RunFrame> frames;
+  std::string status = {};  // as its manifest says: "complete", "running", ...; "" = unknown
 };
 
 // Reads a folder written by `lingbot-map run` (its frames.jsonl, or where that is missing its

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "media/natural_order.h"
+#include "base/natural_order.h"
 #include "media/printable.h"
 #include "media/read_file.h"
 

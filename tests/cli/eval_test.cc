@@ -10,6 +10,7 @@ namespace lingbot::cli {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 class EvalTest : public CliTest {
  protected:
@@ -59,6 +60,32 @@ TEST_F(EvalTest, RunOfThisProgram) {
   EXPECT_EQ(eval.json()["depth"]["frames"], 1);
   EXPECT_LT(eval.json()["depth"]["abs_rel"], 1e-6);  // its own depth
   EXPECT_NEAR(eval.json()["depth"]["scale"], 1, 1e-6);
+  EXPECT_THAT(eval.err, Not(HasSubstr("not complete")));
+
+  // As a killed run leaves it.
+  std::string manifest = ReadText(Path("out") / "manifest.json");
+  const size_t at = manifest.find("\"complete\"");
+  ASSERT_NE(at, std::string::npos);
+  WriteBytes(Path("out") / "manifest.json", manifest.replace(at, 10, "\"running\""));
+  const Finished partial = RunProgram({"eval", Path("out").string(), "--ground-truth",
+                                       Path("truth").string(), "--associate", "index"});
+  EXPECT_EQ(partial.exit_code, 0);
+  EXPECT_THAT(partial.err, HasSubstr("not complete"));
+}
+
+TEST_F(EvalTest, ThePlotReplacesPicturesOnly) {
+  const std::string truth = Trajectory("truth.txt", 30, 2);
+  const std::string run = Trajectory("run.txt", 30, 1);
+  const std::string before = ReadText(run);
+  const Finished refused = RunProgram({"eval", run, "--ground-truth", truth, "--plot", run});
+  EXPECT_NE(refused.exit_code, 0);
+  EXPECT_THAT(refused.err, HasSubstr("is no SVG picture"));
+  EXPECT_EQ(ReadText(run), before);
+  const std::string plot = Path("plot.svg").string();
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(RunProgram({"eval", run, "--ground-truth", truth, "--plot", plot}).exit_code, 0);
+  }
+  EXPECT_EQ(RunProgram({"eval", run, "--ground-truth", truth, "--plot", ""}).exit_code, 2);
 }
 
 TEST_F(EvalTest, BadInputIsOneError) {

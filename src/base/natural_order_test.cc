@@ -1,4 +1,4 @@
-#include "media/natural_order.h"
+#include "base/natural_order.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

@@ -1,5 +1,5 @@
-#ifndef LINGBOT_MEDIA_NATURAL_ORDER_H_
-#define LINGBOT_MEDIA_NATURAL_ORDER_H_
+#ifndef LINGBOT_BASE_NATURAL_ORDER_H_
+#define LINGBOT_BASE_NATURAL_ORDER_H_
 
 #include <string_view>
 
@@ -13,4 +13,4 @@ bool NaturalLess(std::string_view a, std::string_view b);
 
 }  // namespace lingbot
 
-#endif  // LINGBOT_MEDIA_NATURAL_ORDER_H_
+#endif  // LINGBOT_BASE_NATURAL_ORDER_H_
