@@ -153,6 +153,7 @@ StreamReport BenchStream(const nlohmann::json& config, const StreamOptions& opti
   settled.session.expected_frames = options.frames;
   const HashedWeights weights = MakeHashedModel(config, options.session.threads);
   ModelOptions model_options;
+  model_options.spare_gpu_stack = true;
   model_options.device = options.device;
   model_options.device_ordinal = options.device_ordinal;
   model_options.precision = options.precision;

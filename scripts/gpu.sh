@@ -39,7 +39,7 @@ pack() {
   done
   if (($#)); then cp -L "$@" "$stage/data/"; fi
   cp "${BASH_SOURCE[0]}" "$stage/gpu.sh"
-  tar -C "$stage" -cf - . | xz -T0 -1 >"$out/gpu.tar.xz"
+  tar -C "$stage" -cf - . | xz -9 >"$out/gpu.tar.xz"
   rm -rf "$stage"
   ls -l "$out/gpu.tar.xz"
 }

@@ -69,6 +69,7 @@ Model ModelFor(const GoldenCase& golden, const Settings& settings) {
     return golden.MakeModel(settings.precision, settings.threads, device);
   }
   ModelOptions options;
+  options.spare_gpu_stack = true;
   options.device = device.kind;
   options.device_ordinal = device.ordinal;
   options.precision = settings.precision;

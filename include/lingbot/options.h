@@ -43,6 +43,11 @@ struct ModelOptions {
   DeviceKind device = DeviceKind::kAuto;
   int device_ordinal = 0;  // of the GPU
   Precision precision = Precision::kAuto;
+  // GPU: give back the stack memory that CUDA keeps for every thread that the GPU could run (0.28
+  // GB on an H200). A setting of the GPU for the whole process: kernels of other code whose need of
+  // stack is not known when they are compiled (recursion) must then set cudaLimitStackSize
+  // themselves.
+  bool spare_gpu_stack = false;
   int threads = 0;  // for loading; 0 = all cores
   // Receives warnings, one line each without a line feed; the library itself never prints.
   std::function<void(const std::string&)> log;

@@ -23,8 +23,9 @@ struct MemoryPlan {
   uint64_t camera_cache = 0;  // the camera head's own caches
   uint64_t workspace = 0;     // temporaries of one step
   uint64_t results = 0;       // depth and confidence of the frames in flight, and their inputs
+  uint64_t runtime = 0;  // GPU: CUDA's context and loaded kernels, as measured; grows with them
   uint64_t total() const {
-    return weights + patch_cache + specials + camera_cache + workspace + results;
+    return weights + patch_cache + specials + camera_cache + workspace + results + runtime;
   }
   uint64_t session() const { return total() - weights; }
 };

@@ -21,6 +21,8 @@ PageStoreConfig StoreConfig(const KvCacheConfig& config, int64_t pages) {
 PageStoreConfig StoreConfig(const KvCacheConfig& config, const PageTable& table) {
   PageStoreConfig store = StoreConfig(config, table.max_pages());
   store.patch_pages = table.patch_pages();
+  store.expected_specials =
+      std::min(table.max_entries(), config.expected_frames) * config.specials_per_frame;
   return store;
 }
 

@@ -29,6 +29,7 @@ struct KvCacheConfig {
   int scale_frames = 8;
   int sliding_window = 64;
   int trajectory_frames = 1024;
+  int64_t expected_frames = 0;  // that will be stored; 0 = unknown. Only the use of memory differs
   bool strict = false;
   bool poison = false;
   CameraCacheConfig camera;

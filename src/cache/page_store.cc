@@ -58,20 +58,14 @@ uint64_t PageStore::PageBytes(const PageStoreConfig& config) {
 
 PageStore::PageStore(const PageStoreConfig& config, ops::Context* gpu)
     : config_(config), gpu_(gpu), total_bytes_(TotalBytes(config)) {
+  if (gpu_ != nullptr && config.granule == 0) config_.granule = CudaLazyMemory::Granule();
   const size_t page_bytes = PageBytes(config);
   element_bytes_ = SizeOf(config.dtype);
   token_bytes_ = page_bytes / 2 / static_cast<size_t>(config.page_size);
   block_stride_ = page_bytes * static_cast<size_t>(config.pages);
   page_stride_ = planes() ? page_bytes / 2 : page_bytes;
   kv_stride_ = planes() ? block_stride_ / 2 : page_bytes / 2;
-  if (planes()) {
-    special_rows_ = (config.pages - config.patch_pages) * config.page_size;
-    Check(config.pages * config.page_size <= std::numeric_limits<int32_t>::max(),
-          ErrorCode::kInvalidArgument,
-          "the cache would need {} pages of {} tokens, more rows than 32 bits can number; lower "
-          "sliding_window or trajectory_frames",
-          config.pages, config.page_size);
-  }
+  if (planes()) LayPlanes();
   if (gpu_ != nullptr) {
     gpu_memory_ = CudaLazyMemory(total_bytes_);
     if (config.poison) gpu_memory_.Map(0, total_bytes_);
@@ -79,6 +73,30 @@ PageStore::PageStore(const PageStoreConfig& config, ops::Context* gpu)
     memory_ = LazyMemory(total_bytes_);
   }
   PoisonAll();
+}
+
+void PageStore::LayPlanes() {
+  const int64_t patch_rows = config_.patch_pages * config_.page_size;
+  special_rows_ = (config_.pages - config_.patch_pages) * config_.page_size;
+  const auto granule_rows = static_cast<int64_t>(config_.granule / token_bytes_);
+  int64_t rows = special_rows_ + patch_rows;
+  if (granule_rows > 1 && config_.granule % token_bytes_ == 0) {
+    // Rows that are never used cost addresses only.
+    const auto round_up = [&](int64_t count) {
+      return (count + granule_rows - 1) / granule_rows * granule_rows;
+    };
+    const int64_t expected = std::min(config_.expected_specials, special_rows_);
+    special_rows_ = round_up(special_rows_ - expected) + expected;
+    rows = round_up(special_rows_ + patch_rows);
+  }
+  Check(rows <= std::numeric_limits<int32_t>::max(), ErrorCode::kInvalidArgument,
+        "the cache would need {} pages of {} tokens, more rows than 32 bits can number; lower "
+        "sliding_window or trajectory_frames",
+        config_.pages, config_.page_size);
+  kv_stride_ = static_cast<size_t>(rows) * token_bytes_;
+  block_stride_ = 2 * kv_stride_;
+  total_bytes_ =
+      CheckedProduct("the key-value cache", {static_cast<int64_t>(block_stride_), config_.blocks});
 }
 
 size_t PageStore::Offset(int kv, TokenPlace place) const {

@@ -24,6 +24,9 @@ struct PageStoreConfig {
   KvLayout layout = KvLayout::kPlanes;
   bool poison = false;
   int64_t patch_pages = 0;  // of `pages`; the special pages come after them
+  // Memory comes in pieces of so many bytes; 0 = of no matter (CPU) or as the GPU has them.
+  size_t granule = 0;
+  int64_t expected_specials = 0;  // special tokens that will come; 0 = unknown
 };
 
 // `count` consecutive rows of the input that go to consecutive tokens of one page.
@@ -39,7 +42,8 @@ struct TokenRun {
 //   kInterleaved  [pages, 2, page_size, heads, head_dim]
 // with index 0 = K, 1 = V. In planes the special tokens lie in front of the patch pages and grow
 // downwards, token i in row specials - 1 - i: special tokens and the first patch pages are one
-// contiguous range of rows, which dense kernels take as it is. Addresses for all of it are reserved
+// contiguous range of rows, which dense kernels take as it is. Where memory comes in granules, the
+// expected special tokens and the patch pages begin with one. Addresses for all of it are reserved
 // at once; memory is spent when a page is first used. With `poison`, everything that holds no token
 // is NaN (and so all memory is spent at once).
 class PageStore {
@@ -82,6 +86,7 @@ class PageStore {
   std::span<const std::byte> bytes() const { return {memory_.data(), memory_.size()}; }
 
  private:
+  void LayPlanes();
   bool planes() const { return config_.layout == KvLayout::kPlanes; }
   size_t Offset(int kv, TokenPlace place) const;  // bytes from the start of a block
   std::byte* data() const { return gpu_ != nullptr ? gpu_memory_.data() : memory_.data(); }

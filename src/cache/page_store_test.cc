@@ -191,5 +191,34 @@ TEST(PageStore, RefusesRunsThatLeaveThePage) {
   EXPECT_THROW(store.View(2), Error);
 }
 
+TEST(PageStore, PlanesBeginWithAGranuleAndKeepTheirRows) {
+  PageStoreConfig config{2, 5, 4, 2, 8, DType::kF32, KvLayout::kPlanes, false, 3};
+  const size_t token_bytes = 2 * 8 * sizeof(float);
+  config.granule = 16 * token_bytes;
+  for (const int64_t expected : {0, 1, 6, 8, 100}) {
+    config.expected_specials = expected;
+    PageStore store(config);
+    const int64_t specials = std::min<int64_t>(expected, 8);  // there are two pages of four
+    EXPECT_EQ((store.special_rows() - specials) % 16, 0) << expected;
+    EXPECT_GE(store.special_rows(), 8);
+    EXPECT_EQ(store.block_stride() * sizeof(float) % config.granule, 0u);
+    EXPECT_EQ(store.bytes().size(), 2 * store.block_stride() * sizeof(float));
+    // The last special token, the first and the last patch token of the last block.
+    const Buffer rows(DType::kF32, {3, 2, 8});
+    for (int64_t i = 0; i < 48; ++i) rows.data<float>()[i] = static_cast<float>(i);
+    const std::vector<TokenRun> runs{{0, {4, 3}, 1}, {1, {0, 0}, 1}, {2, {2, 3}, 1}};
+    Write(store, 1, 1, rows.view(), rows.view(), runs);
+    const ops::PagedKvView view = store.View(1);
+    const auto first = [&](const void* base, int64_t row) {
+      return static_cast<const float*>(base)[row * view.token_stride];
+    };
+    for (const void* base : {view.k, view.v}) {
+      EXPECT_EQ(first(base, store.ViewSpecialPage(0, 8)), 0.0f);
+      EXPECT_EQ(first(base, store.ViewPage(0)), 16.0f);
+      EXPECT_EQ(first(base, store.ViewPage(2) + 3), 32.0f);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace lingbot

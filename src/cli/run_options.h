@@ -55,6 +55,7 @@ inline ModelOptions ModelOptionsOf(const RunOptions& options) {
   model.device_ordinal = options.device.ordinal;
   model.precision = options.precision;
   model.threads = options.session.threads;
+  model.spare_gpu_stack = true;  // the process is ours
   return model;
 }
 

@@ -16,6 +16,10 @@ constexpr int kLargestSide = 16384;     // pixels
 constexpr int kMostFrames = 1 << 20;    // of any count in the options
 constexpr int kMostScaleFrames = 1024;  // processed together
 constexpr int kMostCameraIterations = 64;
+// What CUDA takes besides what we ask for, measured on an H200 with a spared stack: the context
+// itself, and the libraries' handles, loaded kernels, recorded steps and rounding to granules.
+constexpr uint64_t kCudaContext = 280'000'000;
+constexpr uint64_t kCudaKernels = 180'000'000;
 
 int InRange(const char* option, int64_t value, int64_t low, int64_t high) {
   Check(value >= low && value <= high, ErrorCode::kInvalidArgument,
@@ -139,6 +143,7 @@ StreamPlan PlanStream(const ModelInfo& model, int height, int width,
   plan.stage_times = options.stage_times;
   plan.stored_frames = StoredFrames(options, plan.scale_frames);
   plan.cache = CacheConfigOf(model, plan, options);
+  plan.cache.expected_frames = plan.stored_frames;
   plan.workspace_bytes = WorkspaceBytes(model, plan, options);
   plan.step_input_bytes = KvCache::StepInputBytes(plan.cache) +
                           Aggregator::StepInputBytes(ConfigOf(model), plan.scale_frames) +
@@ -156,6 +161,7 @@ MemoryPlan MemoryOf(const StreamPlan& plan, const ModelInfo& model, const Sessio
   memory.camera_cache = cache.camera;
   memory.workspace =
       plan.workspace_bytes + plan.step_input_bytes + ops::LibraryWorkspaceBytes(plan.setup);
+  if (plan.setup.on_gpu()) memory.runtime = kCudaContext + kCudaKernels;
   const uint64_t pixels = uint64_t{1} * plan.height * plan.width;
   const uint64_t per_frame = pixels * (3 + 2) * sizeof(float);  // colours in; depth, confidence out
   memory.results = per_frame * static_cast<uint64_t>(ScaleStepFrames(plan, options));
@@ -182,32 +188,46 @@ struct Setting {
   SessionOptions options;
 };
 
-bool Fits(const Setting& setting, bool loaded, uint64_t room) {
-  const MemoryPlan plan = PlanMemory(setting.model, setting.height, setting.width, setting.options);
-  return (loaded ? plan.session() : plan.total()) <= room;
+// What a setting may need.
+struct Room {
+  uint64_t bytes = 0;
+  bool limited = false;  // a limit of the whole process, not what is free
+  bool loaded = false;   // the weights are in memory
+};
+
+// What counts against the room. Against a limit everything does; against what is free, what is not
+// allocated yet: not weights that are loaded, nor a GPU's context, which asking the GPU makes.
+uint64_t NeededBytes(const MemoryPlan& plan, const Room& room) {
+  if (room.limited) return plan.total();
+  return (room.loaded ? plan.session() : plan.total()) - std::min(plan.runtime, kCudaContext);
 }
 
-std::optional<Setting> WithWindow(Setting setting, bool loaded, uint64_t room) {
+bool Fits(const Setting& setting, const Room& room) {
+  const MemoryPlan plan = PlanMemory(setting.model, setting.height, setting.width, setting.options);
+  return NeededBytes(plan, room) <= room.bytes;
+}
+
+std::optional<Setting> WithWindow(Setting setting, const Room& room) {
   const int window =
       PlanStream(setting.model, setting.height, setting.width, setting.options).sliding_window;
   for (const int smaller : {48, 32, 24, 16, 12, 8, 4, 2, 1}) {
     if (smaller >= window) continue;
     setting.options.sliding_window = smaller;
-    if (!Fits(setting, loaded, room)) continue;
+    if (!Fits(setting, room)) continue;
     setting.text += fmt::format("window {}", smaller);
     return setting;
   }
   return std::nullopt;
 }
 
-std::optional<Setting> WithSize(Setting setting, bool loaded, uint64_t room) {
+std::optional<Setting> WithSize(Setting setting, const Room& room) {
   const int patch = setting.model.patch_size;
   const double aspect = static_cast<double>(setting.height) / setting.width;
   for (int columns = setting.width / patch - 1; columns >= 1; --columns) {
     const int rows = std::max(1, static_cast<int>(columns * aspect + 0.5));
     setting.width = columns * patch;
     setting.height = rows * patch;
-    if (!Fits(setting, loaded, room)) continue;
+    if (!Fits(setting, room)) continue;
     setting.text +=
         fmt::format("image size {} ({}x{})", setting.width, setting.width, setting.height);
     return setting;
@@ -216,65 +236,65 @@ std::optional<Setting> WithSize(Setting setting, bool loaded, uint64_t room) {
 }
 
 // Up to three settings that fit, the least painful first.
-std::vector<std::string> SettingsThatFit(const Setting& wanted, bool loaded, uint64_t room) {
+std::vector<std::string> SettingsThatFit(const Setting& wanted, const Room& room) {
   std::vector<std::string> texts;
   const auto add = [&](const std::optional<Setting>& setting) {
     if (setting && texts.size() < 3) texts.push_back(setting->text);
   };
   Setting narrow = wanted;
-  const bool can_narrow = !loaded && wanted.model.precision == Precision::kFloat32;
+  const bool can_narrow =
+      (room.limited || !room.loaded) && wanted.model.precision == Precision::kFloat32;
   if (can_narrow) {
     narrow.model.precision = Precision::kBFloat16;
     narrow.text = "precision bf16";
-    if (Fits(narrow, loaded, room)) add(narrow);
+    if (Fits(narrow, room)) add(narrow);
     narrow.text += " with ";
   }
-  add(WithWindow(wanted, loaded, room));
-  add(WithSize(wanted, loaded, room));
+  add(WithWindow(wanted, room));
+  add(WithSize(wanted, room));
   if (can_narrow) {
-    add(WithWindow(narrow, loaded, room));
-    add(WithSize(narrow, loaded, room));
+    add(WithWindow(narrow, room));
+    add(WithSize(narrow, room));
   }
   for (const int window : {8, 16, 32, 4}) {
     if (texts.size() >= 3) break;
     Setting small = wanted;
     small.options.sliding_window = window;
     small.text = fmt::format("window {} with ", window);
-    add(WithSize(small, loaded, room));
+    add(WithSize(small, room));
   }
   return texts;
 }
 
 std::string Describe(const MemoryPlan& plan) {
   return fmt::format(
-      "weights {}, cache {} (patches {}, specials {}, camera {}), workspace {}, frames {}",
+      "weights {}, cache {} (patches {}, specials {}, camera {}), workspace {}, frames {}{}",
       FormatBytes(plan.weights), FormatBytes(plan.patch_cache + plan.specials + plan.camera_cache),
       FormatBytes(plan.patch_cache), FormatBytes(plan.specials), FormatBytes(plan.camera_cache),
-      FormatBytes(plan.workspace), FormatBytes(plan.results));
+      FormatBytes(plan.workspace), FormatBytes(plan.results),
+      plan.runtime > 0 ? ", CUDA " + FormatBytes(plan.runtime) : "");
 }
 
 void CheckRoom(const ModelInfo& model, int height, int width, const SessionOptions& options,
                bool loaded) {
   const MemoryPlan plan = PlanMemory(model, height, width, options);
-  const bool limited = options.memory_limit > 0;
-  // A limit is for the whole process; what is free counts for what is not allocated yet.
-  const bool weights_counted = limited || !loaded;
-  const uint64_t needed = weights_counted ? plan.total() : plan.session();
   const bool on_gpu = model.device == DeviceKind::kCuda;
   if (on_gpu) UseCudaDevice(model.device_ordinal);
-  const uint64_t available = on_gpu ? FreeCudaMemory() : AvailableMemory();
-  const uint64_t room = limited ? options.memory_limit : available;
-  if (room == 0 || needed <= room) return;
+  Room room;
+  room.limited = options.memory_limit > 0;
+  room.loaded = loaded;
+  room.bytes = room.limited ? options.memory_limit : on_gpu ? FreeCudaMemory() : AvailableMemory();
+  const uint64_t needed = NeededBytes(plan, room);
+  if (room.bytes == 0 || needed <= room.bytes) return;
   std::string advice;
-  for (const std::string& setting :
-       SettingsThatFit({"", model, height, width, options}, !weights_counted, room)) {
+  for (const std::string& setting : SettingsThatFit({"", model, height, width, options}, room)) {
     advice += advice.empty() ? "; these would fit: " : "; ";
     advice += setting;
   }
   Fail(ErrorCode::kOutOfMemory, "{} frames of {}x{} need {} of {}memory ({}), but {} is {}{}",
        options.expected_frames > 0 ? std::to_string(options.expected_frames) : "a stream of", width,
-       height, FormatBytes(needed), on_gpu ? "GPU " : "", Describe(plan), FormatBytes(room),
-       limited ? "the limit" : "free",
+       height, FormatBytes(needed), on_gpu ? "GPU " : "", Describe(plan), FormatBytes(room.bytes),
+       room.limited ? "the limit" : "free",
        advice.empty() ? "; no window or image size of this model fits" : advice);
 }
 

@@ -143,7 +143,10 @@ ModelInfo DescribeModel(const TensorSource& source, const ModelOptions& options)
 
 Model MakeModel(const TensorSource& source, const ModelOptions& options) {
   ModelInfo info = DescribeModel(source, options);
-  if (info.device == DeviceKind::kCuda) UseCudaDevice(info.device_ordinal);
+  if (info.device == DeviceKind::kCuda) {
+    UseCudaDevice(info.device_ordinal);
+    if (options.spare_gpu_stack) SpareCudaStack();
+  }
   const ModelConfig config = ConfigOf(info);
   WarnOfUnusedTensors(source, config, options);
   CheckLoadFits(info, source);

@@ -105,7 +105,9 @@ void Stream::RunNetwork(int64_t first_frame, int frames) {
   model_->aggregator.Forward(
       context, input_of_device().view().Slice(0, 0, frames), first_frame, plan_.scale_frames,
       tables_, cache_,
-      [&](int tap, const TensorView& values) { TakeTap(context, tap, values, camera_tokens); },
+      [&](int tap, int frame, const TensorView& values) {
+        TakeTap(context, tap, frame, values, camera_tokens);
+      },
       observer);
   const Results& results = results_of_device();
   model_->camera.Forward(context, camera_tokens, plan_.camera_iterations, cache_,
@@ -139,18 +141,11 @@ Observer Stream::ObserverOnHost() {
   };
 }
 
-void Stream::TakeTap(const BlockContext& context, int tap, const TensorView& values,
+void Stream::TakeTap(const BlockContext& context, int tap, int frame, const TensorView& values,
                      const TensorView& camera_tokens) {
-  const int64_t tokens = plan_.grid.tokens();
-  const auto frames = static_cast<int64_t>(features_.size());
-  for (int64_t frame = 0; frame < frames; ++frame) {
-    model_->depth.Reassemble(context, values.Slice(0, frame * tokens, (frame + 1) * tokens),
-                             depth_tables_, tap, features_[frame][tap]);
-  }
+  model_->depth.Reassemble(context, values, depth_tables_, tap, features_[frame][tap]);
   if (tap < 3) return;
-  const TensorView first_tokens(values.raw(), DType::kF32, camera_tokens.shape(),
-                                {tokens * values.stride(0), 1}, values.device());
-  ops::CopyRows(context_, first_tokens, camera_tokens);
+  ops::CopyRows(context_, values.Slice(0, 0, 1), camera_tokens.Slice(0, frame, frame + 1));
 }
 
 void Stream::RecordTimes(double total_ms) {

@@ -58,8 +58,8 @@ class Stream {
   void RunNetwork(int64_t first_frame, int frames);
   void DownloadResults(int frames);
   Observer ObserverOnHost();
-  // One tap of all frames to the depth head's features; of the last one also the camera tokens.
-  void TakeTap(const BlockContext& context, int tap, const TensorView& values,
+  // One tap of one frame to the depth head's features; of the last one also the camera token.
+  void TakeTap(const BlockContext& context, int tap, int frame, const TensorView& values,
                const TensorView& camera_tokens);
   void RecordTimes(double total_ms);
 

@@ -88,6 +88,10 @@ void AttendInFrames(const BlockContext& context, const BlockShape& shape, int64_
                       attended.Reshape({attended.dim(0), shape.heads, shape.head_dim()}));
 }
 
+// Rows that go through the MLP together, so that the hidden values of a scale step take less than
+// its q, k and v.
+int64_t MlpRows(int64_t rows) { return EvenPart(rows, kRowsTogether); }
+
 // x += attended proj^T; x += mlp(norm2(x)).
 void ProjectAndMlp(const BlockContext& context, const BlockWeights& weights,
                    const TensorView& attended, const TensorView& x) {
@@ -95,12 +99,18 @@ void ProjectAndMlp(const BlockContext& context, const BlockWeights& weights,
   Arena& arena = context.ops.arena();
   const Arena::Scope scope(arena);
   const DType type = weights.fc1.input();
-  const TensorView normed = arena.Allocate(type, x.shape());
-  ops::LayerNorm(context.ops, x, weights.norm2.gamma.view(), weights.norm2.beta.view(),
-                 weights.norm2.eps, normed);
-  const TensorView hidden = arena.Allocate(type, {x.dim(0), weights.shape.hidden});
-  ops::Linear(context.ops, normed, weights.fc1, LinearEpilogue::kGelu, hidden);
-  ops::Linear(context.ops, hidden, weights.fc2, LinearEpilogue::kAccumulate, x);
+  const int64_t most = MlpRows(x.dim(0));
+  const TensorView all_normed = arena.Allocate(type, {most, x.dim(1)});
+  const TensorView all_hidden = arena.Allocate(type, {most, weights.shape.hidden});
+  for (int64_t row = 0; row < x.dim(0); row += most) {
+    const TensorView part = x.Slice(0, row, std::min(row + most, x.dim(0)));
+    const TensorView normed = all_normed.Slice(0, 0, part.dim(0));
+    const TensorView hidden = all_hidden.Slice(0, 0, part.dim(0));
+    ops::LayerNorm(context.ops, part, weights.norm2.gamma.view(), weights.norm2.beta.view(),
+                   weights.norm2.eps, normed);
+    ops::Linear(context.ops, normed, weights.fc1, LinearEpilogue::kGelu, hidden);
+    ops::Linear(context.ops, hidden, weights.fc2, LinearEpilogue::kAccumulate, part);
+  }
 }
 
 }  // namespace
@@ -169,6 +179,9 @@ size_t BlockWorkspaceBytes(const BlockShape& shape, const ops::Setup& setup, int
   const auto values = [&](int64_t width) {
     return Arena::BytesFor(setup.activations(), rows * width);
   };
+  const auto values_of_part = [&](int64_t width) {
+    return Arena::BytesFor(setup.activations(), MlpRows(rows) * width);
+  };
   const int64_t c = shape.channels;
   const size_t widest_product =
       std::max(ops::LinearWorkspaceBytes(setup, rows, shape.hidden, c),
@@ -179,7 +192,7 @@ size_t BlockWorkspaceBytes(const BlockShape& shape, const ops::Setup& setup, int
   // attended, then either qkv with what computes or attends to it, or the MLP's temporaries
   return values(c) +
          std::max(values(3 * c) + std::max(values(c), attending),
-                  values(c) + values(shape.hidden)) +
+                  values_of_part(c) + values_of_part(shape.hidden)) +
          widest_product;
 }
 

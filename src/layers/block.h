@@ -18,6 +18,16 @@ struct BlockShape {
   int64_t head_dim() const { return channels / heads; }
 };
 
+// Rows that are enough to fill any device: where more would only take memory, they go in parts.
+inline constexpr int64_t kRowsTogether = 4096;
+
+// The size of the fewest equal parts (the last one may be smaller) of at most `most` that `total`
+// falls into.
+inline int64_t EvenPart(int64_t total, int64_t most) {
+  const int64_t parts = (total + most - 1) / most;
+  return (total + parts - 1) / parts;
+}
+
 // Pre-norm transformer block: x += attention(norm1(x)); x += mlp(norm2(x)); LayerScale is folded
 // into the last product of either branch.
 struct BlockWeights {

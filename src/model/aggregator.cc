@@ -10,7 +10,7 @@ namespace {
 constexpr float kEps = 1e-5f;
 constexpr int64_t kRegisters = 4;
 
-// Copies `x` [rows, C] into columns [begin, begin + C) of `tap` [rows, 2C].
+// Copies `x` [tokens, C] into columns [begin, begin + C) of `tap` [tokens, 2C].
 void CopyColumns(const BlockContext& context, const TensorView& x, int64_t begin,
                  const TensorView& tap) {
   ops::CopyRows(context.ops, x, tap.Slice(1, begin, begin + x.dim(1)));
@@ -100,16 +100,25 @@ void Aggregator::Forward(const BlockContext& context, const TensorView& images, 
     const int block = static_cast<int>(i);
     const Arena::Scope of_block(arena);
     const auto found = std::find(taps_.begin(), taps_.end(), block);
-    TensorView tap;
-    if (found != taps_.end()) tap = arena.Floats({x.dim(0), 2 * channels_});
+    TensorView of_frame_block;
     FrameBlock(context, frame_blocks_[i], frames, in_frame, x);
     Observe(observer, "frame_block", block, x);
-    if (found != taps_.end()) CopyColumns(context, x, 0, tap);
+    if (found != taps_.end()) {
+      of_frame_block = arena.Floats(x.shape());
+      ops::CopyRows(context.ops, x, of_frame_block);
+    }
     GlobalBlock(context, global_blocks_[i], in_stream, cache, block, x);
     Observe(observer, "global_block", block, x);
     if (found == taps_.end()) continue;
-    CopyColumns(context, x, channels_, tap);
-    sink(static_cast<int>(found - taps_.begin()), tap);
+    const TensorView tap = arena.Floats({tables.grid.tokens(), 2 * channels_});
+    for (int64_t frame = 0; frame < frames; ++frame) {
+      const auto of_frame = [&](const TensorView& rows) {
+        return rows.Slice(0, frame * tap.dim(0), (frame + 1) * tap.dim(0));
+      };
+      CopyColumns(context, of_frame(of_frame_block), 0, tap);
+      CopyColumns(context, of_frame(x), channels_, tap);
+      sink(static_cast<int>(found - taps_.begin()), static_cast<int>(frame), tap);
+    }
   }
 }
 
@@ -122,8 +131,10 @@ size_t Aggregator::WorkspaceBytes(const ModelConfig& config, const ops::Setup& s
                           ImageEncoder::WorkspaceBytes(config, setup, grid, frames);
   const size_t block = BlockWorkspaceBytes(TokenBlockShape(config), setup, rows, kv_tokens);
   return Arena::BytesFor(DType::kF32, rows * c) +
-         std::max(encoding,
-                  Arena::BytesFor(DType::kF32, rows * 2 * c) + std::max(block, sink_bytes));
+         std::max(
+             encoding,
+             Arena::BytesFor(DType::kF32, rows * c) +
+                 std::max(block, Arena::BytesFor(DType::kF32, grid.tokens() * 2 * c) + sink_bytes));
 }
 
 size_t Aggregator::bytes() const {

@@ -16,11 +16,10 @@ inline constexpr int kSpecialTokens = 6;  // camera, four registers, scale
 // `index`.
 using Observer = std::function<void(const char* name, int index, const TensorView& values)>;
 
-// Takes what the heads look at, as soon as it is there, in the order of the blocks: `values`
-// [frames
-// * tokens, 2C] holds the outputs of the frame and the global block of tap `tap` side by side,
-// until the call returns.
-using TapSink = std::function<void(int tap, const TensorView& values)>;
+// Takes what the heads look at, as soon as it is there, in the order of the blocks and then of the
+// step's frames: `values` [tokens, 2C] holds the outputs of the frame and the global block of tap
+// `tap` side by side, until the call returns.
+using TapSink = std::function<void(int tap, int frame, const TensorView& values)>;
 
 // Tables that depend on the frame size alone; one set per session.
 struct FrameTables {

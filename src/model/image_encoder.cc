@@ -16,6 +16,11 @@ constexpr int64_t kExtras = 1 + kRegisters;  // class token and registers, in fr
 constexpr float kMean[3] = {0.485f, 0.456f, 0.406f};
 constexpr float kDeviation[3] = {0.229f, 0.224f, 0.225f};
 
+// Frames do not see each other here, so a step's frames may go through in parts.
+int64_t FramesTogether(int64_t frames, int64_t tokens) {
+  return EvenPart(frames, std::max<int64_t>(1, kRowsTogether / tokens));
+}
+
 }  // namespace
 
 BlockShape TokenBlockShape(const ModelConfig& config) {
@@ -96,6 +101,17 @@ void ImageEncoder::Embed(const BlockContext& context, const TensorView& images,
 void ImageEncoder::Forward(const BlockContext& context, const TensorView& images,
                            const Tables& tables, const TensorView& tokens) const {
   const ops::Profile::Scope stage(context.profile, ops::Stage::kTokens);
+  const int64_t patches = tables.positions.shape()[0];
+  const int64_t most = FramesTogether(images.dim(0), kExtras + patches);
+  for (int64_t first = 0; first < images.dim(0); first += most) {
+    const int64_t last = std::min(first + most, images.dim(0));
+    ForwardTogether(context, images.Slice(0, first, last), tables,
+                    tokens.Slice(0, first * patches, last * patches));
+  }
+}
+
+void ImageEncoder::ForwardTogether(const BlockContext& context, const TensorView& images,
+                                   const Tables& tables, const TensorView& tokens) const {
   const int64_t frames = images.dim(0);
   const int64_t patches = tables.positions.shape()[0];
   const int64_t per_frame = kExtras + patches;
@@ -113,13 +129,13 @@ void ImageEncoder::Forward(const BlockContext& context, const TensorView& images
 size_t ImageEncoder::WorkspaceBytes(const ModelConfig& config, const ops::Setup& setup,
                                     const PatchGrid& grid, int64_t frames) {
   const int64_t per_frame = kExtras + grid.patches();
+  const int64_t rows = FramesTogether(frames, per_frame) * per_frame;
   const int64_t pixels = int64_t{3} * config.patch_size * config.patch_size;
   const size_t embedding =
       Arena::BytesFor(setup.activations(), grid.patches() * pixels) +
       ops::LinearWorkspaceBytes(setup, grid.patches(), pixels, config.embed_dim);
-  return Arena::BytesFor(DType::kF32, frames * per_frame * config.embed_dim) +
-         std::max(embedding, BlockWorkspaceBytes(TokenBlockShape(config), setup, frames * per_frame,
-                                                 per_frame));
+  return Arena::BytesFor(DType::kF32, rows * config.embed_dim) +
+         std::max(embedding, BlockWorkspaceBytes(TokenBlockShape(config), setup, rows, per_frame));
 }
 
 size_t ImageEncoder::bytes() const {

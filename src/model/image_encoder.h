@@ -34,6 +34,9 @@ class ImageEncoder {
 
  private:
   Buffer PositionEmbedding(const PatchGrid& grid) const;
+  // Forward for so many frames that they go through together.
+  void ForwardTogether(const BlockContext& context, const TensorView& images, const Tables& tables,
+                       const TensorView& tokens) const;
   void Embed(const BlockContext& context, const TensorView& images, const Tables& tables,
              const TensorView& x) const;
 

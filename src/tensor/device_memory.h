@@ -28,6 +28,10 @@ std::vector<CudaDeviceInfo> CudaDevices(std::string* reason = nullptr);
 // why.
 void UseCudaDevice(int ordinal);
 
+// Gives back the stack that CUDA keeps for every thread that the current GPU could run at a time,
+// as far as kernels do not need it (an H200: 0.28 GB). A setting of the GPU for the whole process.
+void SpareCudaStack();
+
 // Bytes of the current GPU that can still be allocated, and all it has.
 uint64_t FreeCudaMemory();
 uint64_t TotalCudaMemory();
@@ -55,6 +59,9 @@ class CudaLazyMemory {
   CudaLazyMemory& operator=(CudaLazyMemory&& other) noexcept;
   CudaLazyMemory(const CudaLazyMemory&) = delete;
   CudaLazyMemory& operator=(const CudaLazyMemory&) = delete;
+
+  // Bytes that the current GPU maps at a time; 1 where it allocates all at once.
+  static size_t Granule();
 
   std::byte* data() const { return data_; }
   size_t size() const { return size_; }

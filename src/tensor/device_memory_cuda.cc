@@ -122,6 +122,11 @@ void UseCudaDevice(int ordinal) {
        cudaGetErrorString(status), devices.size(), devices.size() - 1);
 }
 
+void SpareCudaStack() {
+  // Whatever kernels turn out to need is added when they are first launched.
+  CheckCall(cudaDeviceSetLimit(cudaLimitStackSize, 0), "cudaDeviceSetLimit");
+}
+
 uint64_t FreeCudaMemory() {
   size_t free = 0, total = 0;
   CheckCall(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
@@ -166,16 +171,23 @@ void CopyFromCuda(void* target, const void* source, size_t bytes) {
   CheckCall(cudaMemcpy(target, source, bytes, cudaMemcpyDefault), "cudaMemcpy from the GPU");
 }
 
+size_t CudaLazyMemory::Granule() {
+  if (!CanReserveAddresses()) return 1;
+  const CUmemAllocationProp properties = PropertiesOfCurrent();
+  size_t granule = 0;
+  Check(Driver().granularity(&granule, &properties, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED) ==
+            CUDA_SUCCESS,
+        ErrorCode::kInternal, "the GPU does not tell its page size");
+  return granule;
+}
+
 CudaLazyMemory::CudaLazyMemory(size_t bytes) {
   if (!CanReserveAddresses()) {
     data_ = static_cast<std::byte*>(AllocateCuda(bytes));
     size_ = bytes;
     return;
   }
-  const CUmemAllocationProp properties = PropertiesOfCurrent();
-  Check(Driver().granularity(&granularity_, &properties, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED) ==
-            CUDA_SUCCESS,
-        ErrorCode::kInternal, "the GPU does not tell its page size");
+  granularity_ = Granule();
   const size_t rounded =
       std::max<size_t>(1, (bytes + granularity_ - 1) / granularity_) * granularity_;
   CUdeviceptr address = 0;

@@ -17,6 +17,7 @@ std::vector<CudaDeviceInfo> CudaDevices(std::string* reason) {
 }
 
 void UseCudaDevice(int) { Fail(ErrorCode::kUnavailable, "{}", kReason); }
+void SpareCudaStack() { Fail(ErrorCode::kUnavailable, "{}", kReason); }
 uint64_t FreeCudaMemory() { Fail(ErrorCode::kUnavailable, "{}", kReason); }
 uint64_t TotalCudaMemory() { Fail(ErrorCode::kUnavailable, "{}", kReason); }
 void* AllocateCuda(size_t) { Fail(ErrorCode::kUnavailable, "{}", kReason); }
@@ -30,6 +31,7 @@ CudaLazyMemory::CudaLazyMemory(size_t) { Fail(ErrorCode::kUnavailable, "{}", kRe
 CudaLazyMemory::~CudaLazyMemory() = default;
 CudaLazyMemory::CudaLazyMemory(CudaLazyMemory&&) noexcept = default;
 CudaLazyMemory& CudaLazyMemory::operator=(CudaLazyMemory&&) noexcept = default;
+size_t CudaLazyMemory::Granule() { Fail(ErrorCode::kUnavailable, "{}", kReason); }
 void CudaLazyMemory::Map(size_t, size_t) { Fail(ErrorCode::kUnavailable, "{}", kReason); }
 size_t CudaLazyMemory::mapped_bytes() const { return 0; }
 

@@ -16,7 +16,8 @@ namespace lingbot::ops::cuda {
 namespace {
 
 constexpr int64_t kMaxInt = std::numeric_limits<int32_t>::max();
-// Scores in memory at a time: 128 MB in float32, and half of it again for bfloat16 probabilities.
+// Scores in memory at a time: 128 MB in float32, and as much again for bfloat16 probabilities and
+// what their rounding leaves.
 // Large enough for a product to fill the device, small beside the cache.
 constexpr int64_t kScoreElements = int64_t{32} << 20;
 // Keys in one product. More are cut into slices, whose results are merged in float32: gathered
@@ -57,11 +58,18 @@ Chunk ChooseChunk(int heads, int q_tokens, int64_t slice_tokens) {
 // Positions within the workspace, in bytes.
 struct Workspace {
   size_t probabilities = 0;  // scores lie at 0; float32 works in place
+  size_t rests = 0;          // bfloat16: what rounding took from the probabilities
   size_t parts = 0;          // [slices, q_tokens, heads, head_dim] float32
   size_t lse = 0;            // [slices, q_tokens, heads]
   size_t k_rows = 0, v_rows = 0;
   size_t size = 0;
 };
+
+// The weighted sum is a product in float32, as one part of several. With bfloat16 also if there is
+// only one: it is made of two products.
+bool NeedsParts(const SdpaType& type, int slices) {
+  return slices > 1 || type.dtype == DType::kBF16;
+}
 
 // Every size is a bound that grows with q_tokens and kv_tokens, so that a workspace planned for the
 // largest step serves all smaller ones, however their keys are cut.
@@ -72,11 +80,14 @@ Workspace Lay(const SdpaType& type, int q_tokens, int64_t kv_tokens, bool gather
   const size_t scores =
       std::min(static_cast<size_t>(type.heads) * q * slice, static_cast<size_t>(kScoreElements));
   const int slices = CeilDiv(kv_tokens, kSliceTokens);
-  const size_t parts = slices > 1 ? slices * q * row : 0;
+  const size_t parts = NeedsParts(type, slices) ? slices * q * row : 0;
   const size_t gathered = gather ? Align(slice * row * SizeOf(type.dtype)) : 0;
   Workspace at;
-  at.probabilities = type.dtype == DType::kF32 ? 0 : Align(scores * sizeof(float));
-  at.parts = at.probabilities + Align(scores * SizeOf(type.dtype));
+  const size_t rounded = Align(scores * sizeof(uint16_t));
+  const bool f32 = type.dtype == DType::kF32;
+  at.probabilities = f32 ? 0 : Align(scores * sizeof(float));
+  at.rests = f32 ? 0 : at.probabilities + rounded;
+  at.parts = f32 ? Align(scores * sizeof(float)) : at.rests + rounded;
   at.lse = at.parts + Align(parts * sizeof(float));
   at.k_rows = at.lse + Align(parts / static_cast<size_t>(type.head_dim) * sizeof(float));
   at.v_rows = at.k_rows + gathered;
@@ -132,10 +143,9 @@ struct Keys {
   int64_t tokens = 0;
 };
 
-// Where the result of a slice of keys goes: the output itself, or a float32 part.
+// Where the result of a slice of keys goes: the float32 output itself, or a part.
 struct Target {
-  char* data = nullptr;
-  DType dtype = DType::kBF16;
+  float* data = nullptr;
   float* lse = nullptr;
 };
 
@@ -163,17 +173,15 @@ class Products {
     const int64_t rows = static_cast<int64_t>(queries.tokens) * type_.heads;
     auto* parts = reinterpret_cast<float*>(workspace_ + at_.parts);
     auto* lse = reinterpret_cast<float*>(workspace_ + at_.lse);
+    const bool in_parts = NeedsParts(type_, slices.count);
     for (int i = 0; i < slices.count; ++i) {
       const int64_t begin = i * slices.tokens;
       const Keys keys = keys_of(begin, std::min(slices.tokens, kv_tokens - begin));
-      Target target{out, type_.dtype, nullptr};
-      if (slices.count > 1) {
-        target = {reinterpret_cast<char*>(parts + i * rows * type_.head_dim), DType::kF32,
-                  lse + i * rows};
-      }
+      Target target{reinterpret_cast<float*>(out), nullptr};
+      if (in_parts) target = {parts + i * rows * type_.head_dim, lse + i * rows};
       AttendSlice(queries, keys, chunk, target);
     }
-    if (slices.count > 1) {
+    if (in_parts) {
       MergeFixedParts(parts, lse, slices.count, rows, type_.head_dim, out,
                       type_.dtype == DType::kF32, stream_);
     }
@@ -183,7 +191,6 @@ class Products {
   void AttendSlice(const Queries& queries, const Keys& keys, const Chunk& chunk,
                    const Target& target) const {
     const size_t element = SizeOf(type_.dtype);
-    const size_t out_element = SizeOf(target.dtype);
     for (int head = 0; head < type_.heads; head += chunk.heads) {
       const int heads = std::min(chunk.heads, type_.heads - head);
       const size_t channel = static_cast<size_t>(head) * type_.head_dim;
@@ -196,7 +203,7 @@ class Products {
             {queries.q + q_offset * element, queries.q_stride,
              std::min(chunk.q_tokens, queries.tokens - row)},
             heads, of_heads,
-            {target.data + out_offset * out_element, target.dtype,
+            {target.data + out_offset,
              target.lse == nullptr ? nullptr
                                    : target.lse + static_cast<int64_t>(row) * type_.heads + head});
       }
@@ -208,7 +215,6 @@ class Products {
                    const Target& target) const {
     const bool bf16 = type_.dtype == DType::kBF16;
     const cudaDataType element = bf16 ? CUDA_R_16BF : CUDA_R_32F;
-    const cudaDataType out_element = target.dtype == DType::kBF16 ? CUDA_R_16BF : CUDA_R_32F;
     const cublasComputeType_t compute = bf16 ? CUBLAS_COMPUTE_32F : CUBLAS_COMPUTE_32F_PEDANTIC;
     const int tokens = static_cast<int>(keys.tokens);
     const int columns = static_cast<int>(RoundUp(keys.tokens));
@@ -224,15 +230,26 @@ class Products {
                   static_cast<int>(queries.q_stride), dim, &zero, scores, CUDA_R_32F, columns,
                   score_stride, heads, compute, CUBLAS_GEMM_DEFAULT),
               "cublasGemmStridedBatchedEx (scores)");
-    void* probabilities = workspace_ + at_.probabilities;
-    SoftmaxRows({scores, heads, queries.tokens, keys.tokens, columns, target.lse, type_.heads},
-                probabilities, !bf16, stream_);
-    CheckBlas(cublasGemmStridedBatchedEx(
-                  handle_, CUBLAS_OP_N, CUBLAS_OP_N, dim, queries.tokens, tokens, &one, keys.v,
-                  element, static_cast<int>(keys.token_stride), dim, probabilities, element,
-                  columns, score_stride, &zero, target.data, out_element, type_.heads * dim, dim,
-                  heads, compute, CUBLAS_GEMM_DEFAULT),
-              "cublasGemmStridedBatchedEx (values)");
+    const ScoreRows rows{scores,  heads,      queries.tokens, keys.tokens,
+                         columns, target.lse, type_.heads};
+    const auto weighted_sum = [&](const void* probabilities, float beta) {
+      CheckBlas(cublasGemmStridedBatchedEx(
+                    handle_, CUBLAS_OP_N, CUBLAS_OP_N, dim, queries.tokens, tokens, &one, keys.v,
+                    element, static_cast<int>(keys.token_stride), dim, probabilities, element,
+                    columns, score_stride, &beta, target.data, CUDA_R_32F, type_.heads * dim, dim,
+                    heads, compute, CUBLAS_GEMM_DEFAULT),
+                "cublasGemmStridedBatchedEx (values)");
+    };
+    if (!bf16) {
+      SoftmaxRows(rows, scores, stream_);
+      weighted_sum(scores, 0.0f);
+      return;
+    }
+    char* probabilities = workspace_ + at_.probabilities;
+    char* rests = workspace_ + at_.rests;
+    SoftmaxRows(rows, probabilities, rests, stream_);
+    weighted_sum(probabilities, 0.0f);
+    weighted_sum(rests, 1.0f);
   }
 
   cublasContext* handle_;

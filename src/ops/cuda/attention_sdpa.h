@@ -14,7 +14,8 @@ namespace lingbot::ops::cuda {
 // The fallback: scores by cuBLAS, a softmax kernel, the weighted sum by cuBLAS; chunk by chunk of
 // queries and slice by slice of 16,384 keys, so that scores and gathered rows stay bounded. Any
 // device, heads of any multiple of 8 channels up to 256. kF32: float32 throughout, without tf32.
-// kBF16: bfloat16 in and out, float32 accumulation and softmax. Launches depend on the lengths, so
+// kBF16: bfloat16 in and out, float32 accumulation and softmax, probabilities as the sum
+// of two bfloat16 numbers. Launches depend on the lengths, so
 // a captured graph serves one length only.
 //
 // `handle` must already be bound to `stream`, and to a workspace of its own if it is captured.

@@ -71,7 +71,7 @@ __device__ float4 LoadQuad(const float* row, int64_t first, int64_t columns) {
   return quad;
 }
 
-__device__ void StoreQuad(float* row, int64_t first, float4 quad) {
+__device__ void StoreQuad(float* row, float* /*rest*/, int64_t first, float4 quad) {
   *reinterpret_cast<float4*>(row + first) = quad;
 }
 
@@ -81,14 +81,25 @@ __device__ void StoreQuad(__nv_bfloat16* row, int64_t first, float4 quad) {
   target[1] = __floats2bfloat162_rn(quad.z, quad.w);
 }
 
-// One block a row. Columns up to the next multiple of four are written too (as zero): the stride
-// leaves room for them. Not __restrict__: the float32 version works in place.
+__device__ float Rounded(float x) { return __bfloat162float(__float2bfloat16_rn(x)); }
+
+__device__ void StoreQuad(__nv_bfloat16* row, __nv_bfloat16* rest, int64_t first, float4 quad) {
+  StoreQuad(row, first, quad);
+  StoreQuad(rest, first,
+            make_float4(quad.x - Rounded(quad.x), quad.y - Rounded(quad.y),
+                        quad.z - Rounded(quad.z), quad.w - Rounded(quad.w)));
+}
+
+// One block a row; `rests` for bfloat16 only. Columns up to the next multiple of four are written
+// too (as zero): the stride leaves room for them. Not __restrict__: the float32 version works in
+// place.
 template <typename Output>
 __global__ void __launch_bounds__(kThreads)
-    SoftmaxKernel(const ScoreRows rows, Output* probabilities) {
+    SoftmaxKernel(const ScoreRows rows, Output* probabilities, Output* rests) {
   const int64_t columns = rows.columns;
   const float* row = rows.scores + blockIdx.x * rows.stride;
   Output* target = probabilities + blockIdx.x * rows.stride;
+  Output* rest = rests + blockIdx.x * rows.stride;
   RowState state;
   for (int64_t first = threadIdx.x * 4; first < columns; first += kThreads * 4) {
     const float4 x = LoadQuad(row, first, columns);
@@ -109,12 +120,16 @@ __global__ void __launch_bounds__(kThreads)
   const float scale = 1.0f / state.sum;
   for (int64_t first = threadIdx.x * 4; first < columns; first += kThreads * 4) {
     const float4 x = LoadQuad(row, first, columns);
-    StoreQuad(target, first,
+    StoreQuad(target, rest, first,
               make_float4(exp2f((x.x - state.maximum) * kLog2E) * scale,
                           exp2f((x.y - state.maximum) * kLog2E) * scale,
                           exp2f((x.z - state.maximum) * kLog2E) * scale,
                           exp2f((x.w - state.maximum) * kLog2E) * scale));
   }
+}
+
+unsigned BlocksOf(const ScoreRows& rows) {
+  return static_cast<unsigned>(rows.heads) * static_cast<unsigned>(rows.tokens);
 }
 
 }  // namespace
@@ -129,14 +144,14 @@ void GatherRows(const PagedKv& kv, int page_size, int64_t begin, int64_t tokens,
   CheckCuda(cudaGetLastError(), "attention gather kernel");
 }
 
-void SoftmaxRows(const ScoreRows& rows, void* probabilities, bool f32, CudaStream stream) {
-  const auto blocks = static_cast<unsigned>(rows.heads) * static_cast<unsigned>(rows.tokens);
-  if (f32) {
-    SoftmaxKernel<<<blocks, kThreads, 0, stream>>>(rows, static_cast<float*>(probabilities));
-  } else {
-    SoftmaxKernel<<<blocks, kThreads, 0, stream>>>(rows,
-                                                   static_cast<__nv_bfloat16*>(probabilities));
-  }
+void SoftmaxRows(const ScoreRows& rows, float* probabilities, CudaStream stream) {
+  SoftmaxKernel<float><<<BlocksOf(rows), kThreads, 0, stream>>>(rows, probabilities, nullptr);
+  CheckCuda(cudaGetLastError(), "softmax kernel");
+}
+
+void SoftmaxRows(const ScoreRows& rows, void* probabilities, void* rests, CudaStream stream) {
+  SoftmaxKernel<<<BlocksOf(rows), kThreads, 0, stream>>>(
+      rows, static_cast<__nv_bfloat16*>(probabilities), static_cast<__nv_bfloat16*>(rests));
   CheckCuda(cudaGetLastError(), "softmax kernel");
 }
 

@@ -25,9 +25,11 @@ struct ScoreRows {
   int lse_token_stride = 0;
 };
 
-// probabilities[r, :columns] = softmax(scores[r, :columns]), with the same strides. The float32
-// version may work in place.
-void SoftmaxRows(const ScoreRows& rows, void* probabilities, bool f32, CudaStream stream);
+// probabilities[r, :columns] = softmax(scores[r, :columns]), with the same strides; may work in
+// place.
+void SoftmaxRows(const ScoreRows& rows, float* probabilities, CudaStream stream);
+// The same as a sum of two bfloat16 numbers: probabilities + rests.
+void SoftmaxRows(const ScoreRows& rows, void* probabilities, void* rests, CudaStream stream);
 
 }  // namespace lingbot::ops::cuda
 

@@ -37,7 +37,7 @@ struct ConvCandidate {
 // convolution, 550 to 700 TFLOP/s on an H200 at the large sizes, and a pass of ours.
 class ConvPlans {
  public:
-  static constexpr size_t kWorkspaceBytes = size_t{64} << 20;
+  static constexpr size_t kWorkspaceBytes = size_t{32} << 20;
 
   // `workspace` (device memory, 256-byte aligned) must outlive the plans and serves one stream at a
   // time; engines that want more are passed over.
