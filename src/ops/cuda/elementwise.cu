@@ -133,16 +133,6 @@ __global__ void __launch_bounds__(kBlock)
 }
 
 __global__ void __launch_bounds__(kBlock)
-    GatherRowsKernel(const float* table, const int32_t* index, int64_t count, int64_t channels,
-                     int64_t frame_stride, float* y) {
-  WaitForPrevious();
-  const int64_t row = blockIdx.x;
-  const float* source = table + index[row] * channels;
-  float* target = y + row / count * frame_stride + row % count * channels;
-  for (int64_t c = threadIdx.x; c < channels; c += kBlock) target[c] = source[c];
-}
-
-__global__ void __launch_bounds__(kBlock)
     ModulateKernel(const float* modulation, const float* plain, const float* normed, float* x,
                    int64_t count, int64_t channels) {
   WaitForPrevious();
@@ -232,13 +222,6 @@ void CopyRows(const float* x, int64_t x_stride, float* y, int64_t y_stride, int6
                  static_cast<uint32_t>(per_row));
   };
   wide ? launch(CopyRowsKernel<kStep>) : launch(CopyRowsKernel<1>);
-}
-
-void GatherRows(const float* table, const int32_t* index, int64_t frames, int64_t count,
-                int64_t channels, int64_t frame_stride, float* y, cudaStream_t stream) {
-  if (frames * count == 0) return;
-  LaunchKernel("GatherRows", GatherRowsKernel, static_cast<unsigned>(frames * count), kBlock, 0,
-               stream, table, index, count, channels, frame_stride, y);
 }
 
 void Modulate(const float* modulation, const float* plain, const float* normed, float* x,

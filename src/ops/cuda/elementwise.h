@@ -36,13 +36,6 @@ void AddRows(const float* table, int64_t table_rows, float* y, int64_t rows, int
 void CopyRows(const float* x, int64_t x_stride, float* y, int64_t y_stride, int64_t rows,
               int64_t columns, cudaStream_t stream);
 
-// y + frame * frame_stride + i * channels = table[index[frame * count + i]] for i < count: token
-// rows (class token, registers, special tokens) in front of the patches of each frame. table [any,
-// channels] float32; index [frames, count] in device memory, so that a replayed graph can take
-// other variants.
-void GatherRows(const float* table, const int32_t* index, int64_t frames, int64_t count,
-                int64_t channels, int64_t frame_stride, float* y, cudaStream_t stream);
-
 // x[r, c] += [across[c], down[r]]; x [rows, columns, channels] of feature type, across [columns,
 // channels/2], down [rows, channels/2] float32.
 void AddPositionMap(const float* across, const float* down, void* x, DType dtype, int64_t rows,
