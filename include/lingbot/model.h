@@ -36,6 +36,9 @@ struct ModelInfo {
   DeviceKind device = DeviceKind::kCpu;       // likewise
   int device_ordinal = 0;                     // of the GPU
   uint64_t weight_bytes = 0;                  // memory of the prepacked weights
+  // Of all weights of a loaded model, whatever kind of file they came in and wherever they run;
+  // empty otherwise.
+  std::string fingerprint;
 };
 
 // The weights of a network, ready to multiply. Immutable and cheap to copy (copies share the

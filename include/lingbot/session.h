@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <span>
@@ -80,6 +81,13 @@ struct FrameResult {
 
 using ResultCallback = std::function<void(const FrameResult&)>;
 
+// By which a program keeps more in a snapshot file than the session itself: called with a function
+// that writes, or reads, so many bytes. What was written must be read, in pieces of any size.
+using SnapshotWrite = std::function<void(const void* data, size_t bytes)>;
+using SnapshotRead = std::function<void(void* data, size_t bytes)>;
+using SnapshotSaver = std::function<void(const SnapshotWrite&)>;
+using SnapshotLoader = std::function<void(const SnapshotRead&)>;
+
 // One stream of frames of one size. The first `scale_frames` frames are held back and processed
 // together; every later frame is processed at once. Used by one thread at a time; sessions are
 // independent of each other, also when they share a model.
@@ -106,6 +114,26 @@ class Session {
 
   // Forgets the stream but keeps the memory; the next frame starts a new stream.
   void Reset();
+
+  // Where the camera of a frame stands in the map so far, with the frame's depth and confidence,
+  // without storing it: what Add would say of a frame that is not a keyframe, but the stream goes
+  // on as if the frame had never been. `index` is the position that it would have had. Also after
+  // Finish. The spans are valid until the session is used again. Throws as Add, and
+  // kInvalidArgument before the scale frames have been processed.
+  FrameResult Localize(std::span<const float> rgb);
+
+  // Writes the session's whole state into one file (docs/architecture.md has the format), `note`
+  // and what `more` writes included. Whatever happens on the way, `path` holds the old file or the
+  // new one. Takes a few megabytes of memory. Throws kFileUnwritable, and what `more` throws.
+  void Save(const std::filesystem::path& path, const std::string& note = {},
+            const SnapshotSaver& more = nullptr) const;
+  // Takes over the state that Save found, whatever this session has done before: from then on its
+  // results are bit for bit those of the session that was saved. Model, size and options must be
+  // the same, device, attention and layout of the cache may differ (and with them rounding).
+  // Throws kFileNotFound, kFileUnreadable, kUnsupportedFormat, kCorruptFile for the file,
+  // kInvalidArgument naming what differs, and what `more` throws; the session is then as it was
+  // or, if the file changed or failed while it was read, empty.
+  void Load(const std::filesystem::path& path, const SnapshotLoader& more = nullptr);
 
   const MemoryPlan& memory_plan() const;
   CacheOccupancy occupancy() const;
@@ -148,6 +176,11 @@ class WindowedSession {
   // As Session::Add; results arrive in order, aligned, delayed by at most a window.
   void Add(std::span<const float> rgb, const ResultCallback& on_result);
   void Finish(const ResultCallback& on_result);
+
+  // As those of Session; the images and results that windows share are saved too.
+  void Save(const std::filesystem::path& path, const std::string& note = {},
+            const SnapshotSaver& more = nullptr) const;
+  void Load(const std::filesystem::path& path, const SnapshotLoader& more = nullptr);
 
   const std::vector<WindowTransform>& transforms() const;  // of the windows begun so far
   const MemoryPlan& memory_plan() const;

@@ -119,6 +119,33 @@ ops::EntryKv CameraCache::View(int pass, int block, int64_t entries) const {
           max_entries_};
 }
 
+void CameraCache::CheckEntries(int64_t first, int64_t count) const {
+  Check(first >= 0 && count >= 0 && count <= max_entries_ - first, ErrorCode::kInternal,
+        "{} entries from entry {} of a camera cache of {}", count, first, max_entries_);
+}
+
+void CameraCache::ReadEntries(int64_t first, int64_t count, std::byte* target) const {
+  CheckEntries(first, count);
+  const size_t bytes = static_cast<size_t>(count) * entry_bytes_;
+  if (bytes == 0) return;
+  if (gpu_ != nullptr) {
+    CopyFromCuda(target, Entry(first), bytes);
+  } else {
+    std::memcpy(target, Entry(first), bytes);
+  }
+}
+
+void CameraCache::WriteEntries(int64_t first, int64_t count, const std::byte* source) {
+  CheckEntries(first, count);
+  const size_t bytes = static_cast<size_t>(count) * entry_bytes_;
+  if (bytes == 0) return;
+  if (gpu_ != nullptr) {
+    CopyToCuda(Entry(first), source, bytes);
+  } else {
+    std::memcpy(Entry(first), source, bytes);
+  }
+}
+
 void CameraCache::Compact(std::span<const int64_t> dropped, int64_t entries) noexcept {
   if (gpu_ != nullptr) {
     CompactOnGpu(dropped, entries);

@@ -45,6 +45,12 @@ class CameraCache {
              const int32_t* first_on_gpu = nullptr);
   ops::EntryKv View(int pass, int block, int64_t entries) const;
 
+  // Copies entries to or from host memory, [count, passes, blocks, 2, heads, head_dim]. On a GPU,
+  // not in order with a context's operators.
+  void ReadEntries(int64_t first, int64_t count, std::byte* target) const;
+  void WriteEntries(int64_t first, int64_t count, const std::byte* source);
+  size_t entry_bytes() const { return entry_bytes_; }
+
   // Closes the ranks of `entries` entries in every cache after `dropped` (ascending) have left.
   void Compact(std::span<const int64_t> dropped, int64_t entries) noexcept;
   // In poison mode fills entries with NaN in every cache; otherwise does nothing.
@@ -58,6 +64,7 @@ class CameraCache {
   std::span<const std::byte> bytes() const { return {memory_.data(), memory_.size()}; }
 
  private:
+  void CheckEntries(int64_t first, int64_t count) const;
   void CompactOnGpu(std::span<const int64_t> dropped, int64_t entries) noexcept;
   // Entry `entry` of all caches together.
   std::byte* Entry(int64_t entry) const;

@@ -136,6 +136,16 @@ class KvCache {
   // The empty cache, keeping its memory. An open step is forgotten.
   void Reset() noexcept;
 
+  // Writes everything that later steps depend on: the page table and, of every block and camera
+  // cache, what is occupied, in the order of the stream: the same bytes for either layout and
+  // device. Takes memory for one patch page. Throws kInternal inside an open step, and what `sink`
+  // throws.
+  void Save(ByteSink& sink);
+  // Brings a cache of the same sizes into the state that Save found. Throws kCorruptFile,
+  // kOutOfMemory and what `source` throws; the cache is then what it was before, or empty if data
+  // had been taken already.
+  void Load(ByteSource& source);
+
   bool step_open() const { return table_.open(); }
   // Time of the open (or next) step's first frame in rotary embedding: the number of stored frames.
   int64_t time_index() const { return table_.stored_frames(); }
@@ -147,6 +157,10 @@ class KvCache {
   const CameraCache& camera() const { return camera_; }
 
  private:
+  class Staging;
+  template <typename Visit>
+  void ForEachTokenRun(const Visit& visit) const;
+  void LoadContents(ByteSource& source);
   void CheckStep(int frames, StepKind kind) const;
   void CheckComplete() const;
   void AddRuns(const FrameSlot& slot);

@@ -48,6 +48,13 @@ void CheckRuns(std::span<const TokenRun> runs, int64_t rows, const PageStoreConf
         next);
 }
 
+void ReverseTokens(std::byte* tokens, size_t count, size_t token_bytes) {
+  for (size_t i = 0; i < count / 2; ++i) {
+    std::swap_ranges(tokens + i * token_bytes, tokens + (i + 1) * token_bytes,
+                     tokens + (count - 1 - i) * token_bytes);
+  }
+}
+
 }  // namespace
 
 uint64_t PageStore::PageBytes(const PageStoreConfig& config) {
@@ -114,9 +121,8 @@ size_t PageStore::Offset(int kv, TokenPlace place) const {
 template <typename Body>
 void PageStore::ForEachPart(TokenPlace first, int64_t count, Body&& body) const {
   if (count == 0) return;
-  // Special tokens in planes go downwards: the last one has the lowest address.
-  const bool downwards = planes() && first.page >= config_.patch_pages;
-  const TokenPlace lowest = downwards ? TokenPlace{first.page, first.token + count - 1} : first;
+  const TokenPlace lowest =
+      Downwards(first.page) ? TokenPlace{first.page, first.token + count - 1} : first;
   for (int block = 0; block < config_.blocks; ++block) {
     for (int kv = 0; kv < 2; ++kv) {
       body(static_cast<size_t>(block) * block_stride_ + Offset(kv, lowest),
@@ -162,6 +168,40 @@ void PageStore::MoveTokens(std::span<const TokenPlace> from,
         std::memcpy(base + Offset(kv, to[i]), base + Offset(kv, from[i]), token_bytes_);
       }
     }
+  }
+}
+
+std::byte* PageStore::LowestToken(int block, int kv, TokenPlace first, int64_t count) const {
+  Check(block >= 0 && block < config_.blocks && first.page >= 0 && first.page < config_.pages &&
+            first.token >= 0 && count >= 1 && count <= config_.page_size - first.token,
+        ErrorCode::kInternal,
+        "{} tokens from token {} of page {}, block {}, of a store of {} pages", count, first.token,
+        first.page, block, config_.pages);
+  const TokenPlace lowest =
+      Downwards(first.page) ? TokenPlace{first.page, first.token + count - 1} : first;
+  return data() + static_cast<size_t>(block) * block_stride_ + Offset(kv, lowest);
+}
+
+void PageStore::ReadTokens(int block, int kv, TokenPlace first, int64_t count,
+                           std::byte* target) const {
+  const std::byte* source = LowestToken(block, kv, first, count);
+  const size_t bytes = static_cast<size_t>(count) * token_bytes_;
+  if (gpu_ != nullptr) {
+    CopyFromCuda(target, source, bytes);
+  } else {
+    std::memcpy(target, source, bytes);
+  }
+  if (Downwards(first.page)) ReverseTokens(target, static_cast<size_t>(count), token_bytes_);
+}
+
+void PageStore::WriteTokens(int block, int kv, TokenPlace first, int64_t count, std::byte* source) {
+  std::byte* target = LowestToken(block, kv, first, count);
+  const size_t bytes = static_cast<size_t>(count) * token_bytes_;
+  if (Downwards(first.page)) ReverseTokens(source, static_cast<size_t>(count), token_bytes_);
+  if (gpu_ != nullptr) {
+    CopyToCuda(target, source, bytes);
+  } else {
+    std::memcpy(target, source, bytes);
   }
 }
 

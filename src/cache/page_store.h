@@ -67,6 +67,13 @@ class PageStore {
   // in the order of the special stream.
   void MoveTokens(std::span<const TokenPlace> from, std::span<const TokenPlace> to) noexcept;
 
+  // Copies the K (kv 0) or the V (1) of `count` tokens of one page of a block to or from host
+  // memory, in the order of the stream whatever the layout: [count, heads, head_dim]. WriteTokens
+  // reorders `source` in place. On a GPU, not in order with a context's operators.
+  void ReadTokens(int block, int kv, TokenPlace first, int64_t count, std::byte* target) const;
+  void WriteTokens(int block, int kv, TokenPlace first, int64_t count, std::byte* source);
+  size_t token_bytes() const { return token_bytes_; }  // of K or V
+
   // In poison mode fills `count` tokens of a page with NaN in every block; otherwise does nothing.
   void Poison(TokenPlace first, int64_t count) noexcept;
   void PoisonAll() noexcept;
@@ -89,6 +96,9 @@ class PageStore {
   void LayPlanes();
   bool planes() const { return config_.layout == KvLayout::kPlanes; }
   size_t Offset(int kv, TokenPlace place) const;  // bytes from the start of a block
+  // Special tokens in planes go downwards: the last one has the lowest address.
+  bool Downwards(int32_t page) const { return planes() && page >= config_.patch_pages; }
+  std::byte* LowestToken(int block, int kv, TokenPlace first, int64_t count) const;
   std::byte* data() const { return gpu_ != nullptr ? gpu_memory_.data() : memory_.data(); }
   // Calls body(offset, bytes) for the contiguous parts of `count` tokens in every block.
   template <typename Body>

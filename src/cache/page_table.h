@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "base/byte_stream.h"
+
 namespace lingbot {
 
 struct PageTableConfig {
@@ -81,6 +83,12 @@ class PageTable {
   // The empty state, as constructed; closes an open step.
   void Reset() noexcept;
 
+  // The state between steps, and back; a table of the same configuration then behaves the same for
+  // ever. Load throws kCorruptFile for a state that no stream leads to, and then changes nothing.
+  // Both throw kInternal inside an open step.
+  void Save(ByteSink& sink) const;
+  void Load(ByteSource& source);
+
   bool open() const { return open_; }
   int step_frames() const { return step_frames_; }
   bool first_step() const { return stored_ == 0; }
@@ -120,6 +128,8 @@ class PageTable {
     std::vector<int32_t> free;  // a stack, so that undoing an append restores the order
   };
 
+  void CheckLoaded(const ByteSource& source, const State& state,
+                   const std::vector<int64_t>& entries, int64_t stored) const;
   void Thin();
   int step_capacity() const { return first_step() ? config_.scale_frames : 1; }
   int64_t special_tokens() const { return entries() * config_.specials_per_frame; }

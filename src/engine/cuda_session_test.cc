@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "base/option_names.h"
 #include "engine/test_stream.h"
 #include "lingbot/error.h"
@@ -153,6 +155,96 @@ TEST_F(CudaSession, AThousandRepeatsGiveTheSameBits) {
           << NameOf(backend) << ", repeat " << i;
       ASSERT_TRUE(SameBits(one[0].depth, repeats[0].depth)) << NameOf(backend) << ", repeat " << i;
     }
+  }
+}
+
+// A file for one test.
+class SnapshotFile {
+ public:
+  explicit SnapshotFile(const std::string& name)
+      : path_(std::filesystem::path(::testing::TempDir()) / (name + ".snapshot")) {}
+  ~SnapshotFile() { std::filesystem::remove(path_); }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// Past eviction, thinning and frames that are not stored; loaded into a fresh session and into one
+// whose launches are recorded already.
+TEST_F(CudaSession, GoesOnFromASnapshot) {
+  const SnapshotFile file("cuda_goes_on");
+  const Frames frames = MakeFrames(18);
+  for (const AttentionBackend backend : Available()) {
+    for (const KvLayout layout : {KvLayout::kPlanes, KvLayout::kInterleaved}) {
+      if (backend == AttentionBackend::kDense && layout == KvLayout::kInterleaved) continue;
+      SessionOptions options = SmallOptions();
+      options.keyframe_interval = 2;
+      options.trajectory_frames = 8;
+      options.attention = backend;
+      options.kv_layout = layout;
+      options.poison_cache = true;
+      const Model& model = GpuModel(Precision::kBFloat16);
+      const Results expected = RunOnGpu(Precision::kBFloat16, frames, options);
+      Session running(model, kHeight, kWidth, options);
+      Session used(model, kHeight, kWidth, options);
+      RunStream(used, MakeFrames(9, kHeight, kWidth, 4));
+      for (size_t i = 0; i < frames.size(); i += i < 4 ? 1 : 3) {
+        running.Reset();
+        Results results;
+        for (size_t k = 0; k < i; ++k) running.Add(frames[k], RecordInto(results));
+        running.Save(file.path());
+        Session fresh(model, kHeight, kWidth, options);
+        for (Session* session : {&fresh, &used}) {
+          Results all = results;
+          session->Load(file.path());
+          const Results rest = RunStream(*session, {frames.begin() + i, frames.end()});
+          all.insert(all.end(), rest.begin(), rest.end());
+          EXPECT_EQ(FirstDifference(all, expected), -1)
+              << NameOf(backend) << ", saved after " << i
+              << (session == &used ? ", into a used session" : "");
+        }
+      }
+    }
+  }
+}
+
+// In float32 a map of one device serves the other.
+TEST_F(CudaSession, SnapshotsMoveBetweenDevices) {
+  const SnapshotFile file("cuda_moves");
+  const Frames frames = MakeFrames(14);
+  SessionOptions options = SmallOptions();
+  options.keyframe_interval = 2;
+  const Results expected = RunFresh(frames, options);
+  Session on_gpu(GpuModel(Precision::kFloat32), kHeight, kWidth, options);
+  Session on_cpu(SmallModel(), kHeight, kWidth, options);
+  Results results;
+  for (size_t i = 0; i < frames.size(); ++i) {
+    Session& session = i / 3 % 2 == 0 ? on_gpu : on_cpu;
+    Session& next = (i + 1) / 3 % 2 == 0 ? on_gpu : on_cpu;
+    session.Add(frames[i], RecordInto(results));
+    if (&next == &session) continue;
+    session.Save(file.path());
+    next.Load(file.path());
+  }
+  ExpectClose(results, expected, 2e-5, 1e-5, "back and forth");
+}
+
+TEST_F(CudaSession, LocalisesWithoutATrace) {
+  const Frames frames = MakeFrames(14);
+  const Frames others = MakeFrames(14, kHeight, kWidth, 3);
+  for (const AttentionBackend backend : Available()) {
+    SessionOptions options = SmallOptions();
+    options.keyframe_interval = 2;
+    options.attention = backend;
+    const Results expected = RunOnGpu(Precision::kBFloat16, frames, options);
+    Session session(GpuModel(Precision::kBFloat16), kHeight, kWidth, options);
+    Results results;
+    for (size_t i = 0; i < frames.size(); ++i) {
+      session.Add(frames[i], RecordInto(results));
+      if (i >= 2) session.Localize(others[i]);
+    }
+    EXPECT_EQ(FirstDifference(results, expected), -1) << NameOf(backend);
   }
 }
 

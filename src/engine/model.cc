@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/file_mapping.h"
 #include "base/system_memory.h"
+#include "engine/fingerprint.h"
 #include "engine/model_impl.h"
 #include "ops/linear.h"
 #include "tensor/device_memory.h"
@@ -141,7 +142,8 @@ ModelInfo DescribeModel(const TensorSource& source, const ModelOptions& options)
   return info;
 }
 
-Model MakeModel(const TensorSource& source, const ModelOptions& options) {
+Model MakeModel(const TensorSource& given, const ModelOptions& options) {
+  const FingerprintingSource source(given);
   ModelInfo info = DescribeModel(source, options);
   if (info.device == DeviceKind::kCuda) {
     UseCudaDevice(info.device_ordinal);
@@ -156,6 +158,7 @@ Model MakeModel(const TensorSource& source, const ModelOptions& options) {
   auto impl = std::make_shared<Model::Impl>(
       Model::Impl{std::move(info), config, setup, Aggregator(source, config, setup),
                   CameraHead(source, config, setup), DepthHead(source, config, setup)});
+  impl->info.fingerprint = source.Fingerprint(config);
   impl->info.weight_bytes = impl->aggregator.bytes() + impl->camera.bytes() + impl->depth.bytes();
   return Model(std::move(impl));
 }

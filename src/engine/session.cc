@@ -14,6 +14,13 @@ StreamPlan CheckedPlan(const Model& model, int height, int width, const SessionO
   return PlanStream(model.info(), height, width, options);
 }
 
+// A stream of 1,000 years: a longer one is damage.
+constexpr int64_t kMostFrames = int64_t{1} << 40;
+
+size_t FrameBytes(const StreamPlan& plan) {
+  return size_t{3} * plan.height * plan.width * sizeof(float);
+}
+
 }  // namespace
 
 Session::Impl::Impl(const Model& model, int height, int width, const SessionOptions& options)
@@ -71,18 +78,36 @@ void Session::Impl::Compute(int frames) {
 void Session::Impl::Deliver(int frames, const ResultCallback& on_result) {
   if (!on_result) return;
   for (int i = 0; i < frames; ++i) {
-    const StreamResult computed = stream_.result(i);
-    FrameResult result;
-    result.index = next_frame_ - frames + i;
-    result.keyframe = IsKeyframe(result.index);
-    result.height = stream_.plan().height;
-    result.width = stream_.plan().width;
-    result.pose = computed.pose;
-    result.depth = computed.depth;
-    result.confidence = computed.confidence;
-    result.cache = occupancy();
-    on_result(result);
+    const int64_t index = next_frame_ - frames + i;
+    on_result(ResultOf(i, index, IsKeyframe(index)));
   }
+}
+
+FrameResult Session::Impl::ResultOf(int frame, int64_t index, bool keyframe) const {
+  const StreamResult computed = stream_.result(frame);
+  FrameResult result;
+  result.index = index;
+  result.keyframe = keyframe;
+  result.height = stream_.plan().height;
+  result.width = stream_.plan().width;
+  result.pose = computed.pose;
+  result.depth = computed.depth;
+  result.confidence = computed.confidence;
+  result.cache = occupancy();
+  return result;
+}
+
+// After a stream that ended before its scale frames were complete, a frame still counts as one that
+// follows them.
+FrameResult Session::Impl::Localize(std::span<const float> rgb) {
+  CheckFrame(rgb);
+  const int scale_frames = stream_.plan().scale_frames;
+  Check(!collecting(), ErrorCode::kInvalidArgument,
+        "there is no map to localise a frame in: {} of {} scale frames were added", held_,
+        scale_frames);
+  std::copy(rgb.begin(), rgb.end(), stream_.input()[0].data<float>());
+  stream_.Step(std::max<int64_t>(next_frame_, scale_frames), 1, StepKind::kTransient);
+  return ResultOf(0, next_frame_, /*keyframe=*/false);
 }
 
 void Session::Impl::Reset() {
@@ -90,6 +115,47 @@ void Session::Impl::Reset() {
   held_ = 0;
   next_frame_ = 0;
   finished_ = false;
+}
+
+SnapshotInfo Session::Impl::Describe() const {
+  SnapshotInfo info = DescribeStream(stream_.model_info(), stream_.plan());
+  info.options.keyframe_interval = options_.keyframe_interval;
+  info.frames = next_frame_ + held_;
+  return info;
+}
+
+void Session::Impl::SaveState(ByteSink& sink) {
+  WriteValue<int32_t>(sink, held_);
+  WriteValue<int64_t>(sink, next_frame_);
+  WriteValue<uint8_t>(sink, finished_ ? 1 : 0);
+  for (int i = 0; i < held_; ++i) {
+    sink.Write(stream_.input()[i].raw(), FrameBytes(stream_.plan()));
+  }
+  stream_.cache().Save(sink);
+}
+
+void Session::Impl::LoadState(ByteSource& source) {
+  Reset();
+  try {
+    const auto held = ReadInRange<int32_t>(source, "the number of frames held back", 0,
+                                           stream_.plan().scale_frames - 1);
+    const auto next = ReadInRange<int64_t>(source, "the number of frames", 0, kMostFrames);
+    const bool finished = ReadFlag(source, "whether the stream has ended");
+    for (int i = 0; i < held; ++i) {
+      source.Read(stream_.input()[i].raw(), FrameBytes(stream_.plan()));
+    }
+    stream_.LoadCache(source);
+    const int64_t stored = stream_.stats().stored_frames;
+    Check(stored <= next && (stored == 0) == (next == 0) && (held == 0 || next == 0),
+          ErrorCode::kCorruptFile, "{} is damaged: {} frames, {} of them stored and {} held back",
+          source.name(), next, stored, held);
+    held_ = held;
+    next_frame_ = next;
+    finished_ = finished;
+  } catch (...) {
+    Reset();
+    throw;
+  }
 }
 
 CacheOccupancy Session::Impl::occupancy() const {
@@ -115,6 +181,17 @@ void Session::Add(std::span<const float> rgb, const ResultCallback& on_result) {
 }
 void Session::Finish(const ResultCallback& on_result) { impl_->Finish(on_result); }
 void Session::Reset() { impl_->Reset(); }
+FrameResult Session::Localize(std::span<const float> rgb) { return impl_->Localize(rgb); }
+void Session::Save(const std::filesystem::path& path, const std::string& note,
+                   const SnapshotSaver& more) const {
+  SaveSnapshot(path, impl_->Describe(), note, more,
+               [this](ByteSink& sink) { impl_->SaveState(sink); });
+}
+void Session::Load(const std::filesystem::path& path, const SnapshotLoader& more) {
+  LoadSnapshot(
+      path, impl_->Describe(), more, [this](ByteSource& source) { impl_->LoadState(source); },
+      [this] { impl_->Reset(); });
+}
 const MemoryPlan& Session::memory_plan() const { return impl_->memory_plan(); }
 CacheOccupancy Session::occupancy() const { return impl_->occupancy(); }
 AttentionBackend Session::attention() const { return impl_->stream().plan().setup.attention; }

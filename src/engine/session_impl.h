@@ -1,6 +1,7 @@
 #ifndef LINGBOT_ENGINE_SESSION_IMPL_H_
 #define LINGBOT_ENGINE_SESSION_IMPL_H_
 
+#include "engine/snapshot.h"
 #include "engine/stream.h"
 #include "lingbot/session.h"
 
@@ -14,11 +15,19 @@ class Session::Impl {
   void Add(std::span<const float> rgb, const ResultCallback& on_result);
   void Finish(const ResultCallback& on_result);
   void Reset();
+  FrameResult Localize(std::span<const float> rgb);
+
+  // What a snapshot of this session depends on and how far it has come.
+  SnapshotInfo Describe() const;
+  // The state itself. After an exception of LoadState the session is empty.
+  void SaveState(ByteSink& sink);
+  void LoadState(ByteSource& source);
 
   // Throws unless `rgb` can be a frame of this session.
   void CheckFrame(std::span<const float> rgb) const;
 
   Stream& stream() { return stream_; }
+  const Stream& stream() const { return stream_; }
   const MemoryPlan& memory_plan() const { return memory_; }
   CacheOccupancy occupancy() const;
 
@@ -27,6 +36,7 @@ class Session::Impl {
   bool IsKeyframe(int64_t frame) const;
   // Processes the first `frames` frames of the stream's input.
   void Compute(int frames);
+  FrameResult ResultOf(int frame, int64_t index, bool keyframe) const;
   // Passes on the results of the last Compute.
   void Deliver(int frames, const ResultCallback& on_result);
 

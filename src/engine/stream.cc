@@ -171,6 +171,11 @@ StreamResult Stream::result(int frame) const {
   return result;
 }
 
+void Stream::LoadCache(ByteSource& source) {
+  cache_.Load(source);
+  stats_ = cache_.stats();
+}
+
 void Stream::Reset() {
   cache_.Reset();
   stats_ = cache_.stats();

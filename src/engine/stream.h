@@ -35,10 +35,15 @@ class Stream {
   AttentionBackend last_attention() { return ops::LastAttentionBackend(context_); }
   const StageTimes& times() const { return times_; }
   const StreamPlan& plan() const { return plan_; }
+  const ModelInfo& model_info() const { return model_->info; }
   void set_observer(Observer observer) { observer_ = std::move(observer); }
 
   // Back to the empty stream; memory is kept.
   void Reset();
+
+  // All that later steps depend on. KvCache says what is thrown.
+  KvCache& cache() { return cache_; }
+  void LoadCache(ByteSource& source);
 
  private:
   // Memory of results: on the CPU the host's own, on a GPU two of them.

@@ -50,7 +50,59 @@ struct KeptResult {
     frame.depth = depth;
     frame.confidence = confidence;
   }
+
+  void Save(ByteSink& sink) const;
+  // `pixels`: of a frame, where there is one.
+  void Load(ByteSource& source, size_t pixels);
 };
+
+void WriteResult(ByteSink& sink, const FrameResult& frame) {
+  const CacheOccupancy& cache = frame.cache;
+  for (const int64_t number : {frame.index, int64_t{frame.height}, int64_t{frame.width},
+                               cache.stored_frames, cache.scale_pages, cache.window_pages,
+                               cache.special_tokens, cache.special_pages, cache.last_page_length}) {
+    WriteValue(sink, number);
+  }
+  WriteValue<uint8_t>(sink, frame.keyframe ? 1 : 0);
+  sink.Write(frame.pose.data(), sizeof(frame.pose));
+}
+
+FrameResult ReadResult(ByteSource& source) {
+  FrameResult frame;
+  CacheOccupancy& cache = frame.cache;
+  frame.index = ReadValue<int64_t>(source);
+  frame.height = static_cast<int>(ReadValue<int64_t>(source));
+  frame.width = static_cast<int>(ReadValue<int64_t>(source));
+  for (int64_t* number : {&cache.stored_frames, &cache.scale_pages, &cache.window_pages,
+                          &cache.special_tokens, &cache.special_pages, &cache.last_page_length}) {
+    *number = ReadValue<int64_t>(source);
+  }
+  frame.keyframe = ReadFlag(source, "whether a frame is a keyframe");
+  source.Read(frame.pose.data(), sizeof(frame.pose));
+  return frame;
+}
+
+template <typename T, size_t N>
+void WriteNumbers(ByteSink& sink, const std::array<T, N>& numbers) {
+  sink.Write(numbers.data(), sizeof(numbers));
+}
+
+void WriteTransform(ByteSink& sink, const WindowTransform& transform) {
+  WriteValue(sink, transform.first_frame);
+  WriteValue(sink, transform.scale);
+  WriteNumbers(sink, transform.world_from_window.rotation);
+  WriteNumbers(sink, transform.world_from_window.center);
+}
+
+WindowTransform ReadTransform(ByteSource& source) {
+  WindowTransform transform;
+  transform.first_frame = ReadValue<int64_t>(source);
+  transform.scale = ReadValue<double>(source);
+  WorldFromCamera& pose = transform.world_from_window;
+  source.Read(pose.rotation.data(), sizeof(pose.rotation));
+  source.Read(pose.center.data(), sizeof(pose.center));
+  return transform;
+}
 
 WindowTransform Report(const WindowAlignment& alignment, int64_t first_frame) {
   WindowTransform transform;
@@ -66,6 +118,27 @@ WindowTransform Report(const WindowAlignment& alignment, int64_t first_frame) {
   return transform;
 }
 
+void KeptResult::Save(ByteSink& sink) const {
+  WriteResult(sink, frame);
+  WriteList(sink, depth.data(), depth.size());
+  WriteList(sink, confidence.data(), confidence.size());
+}
+
+void KeptResult::Load(ByteSource& source, size_t pixels) {
+  frame = ReadResult(source);
+  depth = ReadList<float>(source, "a kept depth", pixels);
+  confidence = ReadList<float>(source, "a kept confidence", pixels);
+  const size_t expected = depth.empty() ? 0 : pixels;
+  Check(depth.size() == expected && confidence.size() == expected, ErrorCode::kCorruptFile,
+        "{} is damaged: a kept frame has {} depths and {} confidences; expected {}", source.name(),
+        depth.size(), confidence.size(), pixels);
+  frame.depth = depth;
+  frame.confidence = confidence;
+}
+
+// A window takes thousands of frames: more windows than this are damage.
+constexpr int64_t kMostWindows = int64_t{1} << 32;
+
 }  // namespace
 
 // Runs window after window on one session. A window's transform is known once its overlap frames,
@@ -77,6 +150,7 @@ class WindowedSession::Impl {
   Impl(const Model& model, int height, int width, const SessionOptions& options,
        const WindowedOptions& windows)
       : session_(model, height, width, options),
+        windows_(windows),
         layout_(LayoutOf(session_.stream().plan(), options, windows)),
         plan_(PlanOverlap(layout_)),
         memory_(PlanWithOverlap(session_.memory_plan(), height, width, layout_, options)),
@@ -101,6 +175,26 @@ class WindowedSession::Impl {
       on_result(kept_[local - layout_.step].frame);
     }
   }
+
+  void Reset() {
+    session_.Reset();
+    window_ = 0;
+    fed_ = 0;
+    finished_ = false;
+    alignment_ = {};
+    transforms_.assign(1, Report({}, 0));
+  }
+
+  SnapshotInfo Describe() const {
+    SnapshotInfo info = session_.Describe();
+    info.windowed = true;
+    info.windows = windows_;
+    info.frames = first_frame() + fed_;
+    return info;
+  }
+
+  void SaveState(ByteSink& sink);
+  void LoadState(ByteSource& source);
 
   Session::Impl& session() { return session_; }
   const std::vector<WindowTransform>& transforms() const { return transforms_; }
@@ -158,7 +252,14 @@ class WindowedSession::Impl {
     }
   }
 
+  size_t pixels() const {
+    const StreamPlan& plan = session_.stream().plan();
+    return size_t{1} * plan.height * plan.width;
+  }
+  void CheckLoaded(const ByteSource& source) const;
+
   Session::Impl session_;
+  WindowedOptions windows_;
   WindowLayout layout_;
   OverlapPlan plan_;
   MemoryPlan memory_;
@@ -174,6 +275,54 @@ class WindowedSession::Impl {
   std::vector<float> scaled_depth_;
 };
 
+void WindowedSession::Impl::SaveState(ByteSink& sink) {
+  WriteValue(sink, window_);
+  WriteValue(sink, fed_);
+  WriteValue<uint8_t>(sink, finished_ ? 1 : 0);
+  WriteValue(sink, alignment_.scale);
+  sink.Write(alignment_.rotation.coeffs().data(), 4 * sizeof(double));
+  sink.Write(alignment_.translation.data(), 3 * sizeof(double));
+  WriteValue(sink, static_cast<uint64_t>(transforms_.size()));
+  for (const WindowTransform& transform : transforms_) WriteTransform(sink, transform);
+  for (const std::vector<float>& image : images_) WriteList(sink, image.data(), image.size());
+  for (const KeptResult& result : pending_) result.Save(sink);
+  for (const KeptResult& result : kept_) result.Save(sink);
+  session_.SaveState(sink);
+}
+
+void WindowedSession::Impl::LoadState(ByteSource& source) {
+  window_ = ReadInRange<int64_t>(source, "the number of windows", 0, kMostWindows);
+  fed_ = ReadInRange<int64_t>(source, "the frames of a window", 0, layout_.window);
+  finished_ = ReadFlag(source, "whether the stream has ended");
+  alignment_.scale = ReadValue<double>(source);
+  source.Read(alignment_.rotation.coeffs().data(), 4 * sizeof(double));
+  source.Read(alignment_.translation.data(), 3 * sizeof(double));
+  const auto transforms = ReadInRange<uint64_t>(
+      source, "the number of transforms", 1,
+      std::min<uint64_t>(window_ + 1, source.left() / sizeof(WindowTransform)));
+  transforms_.clear();
+  for (uint64_t i = 0; i < transforms; ++i) transforms_.push_back(ReadTransform(source));
+  for (std::vector<float>& image : images_) {
+    image = ReadList<float>(source, "a kept image", 3 * pixels());
+  }
+  for (KeptResult& result : pending_) result.Load(source, pixels());
+  for (KeptResult& result : kept_) result.Load(source, pixels());
+  session_.LoadState(source);
+  CheckLoaded(source);
+}
+
+// What later steps rely on.
+void WindowedSession::Impl::CheckLoaded(const ByteSource& source) const {
+  const auto check = [&](bool holds, const char* what) {
+    Check(holds, ErrorCode::kCorruptFile, "{} is damaged: {}", source.name(), what);
+  };
+  const SnapshotInfo session = session_.Describe();
+  check(session.frames == fed_, "its window and its session hold different frames");
+  for (int64_t local = layout_.step; local < fed_; ++local) {
+    check(images_[local - layout_.step].size() == 3 * pixels(), "a kept image is missing");
+  }
+}
+
 WindowedSession::WindowedSession(const Model& model, int height, int width,
                                  const SessionOptions& options, const WindowedOptions& windows)
     : impl_(std::make_unique<Impl>(model, height, width, options, windows)) {}
@@ -185,6 +334,16 @@ void WindowedSession::Add(std::span<const float> rgb, const ResultCallback& on_r
   impl_->Add(rgb, on_result);
 }
 void WindowedSession::Finish(const ResultCallback& on_result) { impl_->Finish(on_result); }
+void WindowedSession::Save(const std::filesystem::path& path, const std::string& note,
+                           const SnapshotSaver& more) const {
+  SaveSnapshot(path, impl_->Describe(), note, more,
+               [this](ByteSink& sink) { impl_->SaveState(sink); });
+}
+void WindowedSession::Load(const std::filesystem::path& path, const SnapshotLoader& more) {
+  LoadSnapshot(
+      path, impl_->Describe(), more, [this](ByteSource& source) { impl_->LoadState(source); },
+      [this] { impl_->Reset(); });
+}
 const std::vector<WindowTransform>& WindowedSession::transforms() const {
   return impl_->transforms();
 }
