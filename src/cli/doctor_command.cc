@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/system_memory.h"
+#include "cli/arguments.h"
 #include "cli/console.h"
 #include "cli/memory_table.h"
 #include "cli/model_lookup.h"
@@ -105,6 +107,16 @@ ExitCode DoctorCommand(const DoctorOptions& options) {
              MemoryTableText(rows, available));
   }
   return ExitCode::kOk;
+}
+
+Command AddDoctorCommand(CLI::App* program) {
+  CLI::App* app =
+      program->add_subcommand("doctor", "describe this machine and what fits into its memory");
+  const auto options = std::make_shared<DoctorOptions>();
+  AddName(app, "--model", "FILE", &options->model, "the released network's sizes",
+          "checkpoint, or its name, whose sizes count");
+  AddSwitch(app, "--json", &options->json, "as JSON");
+  return {app, [options] { return DoctorCommand(*options); }, [options] { return options->json; }};
 }
 
 }  // namespace lingbot::cli

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "cli/command.h"
 #include "cli/exit_code.h"
 
 namespace lingbot::cli {
@@ -14,6 +15,8 @@ struct DoctorOptions {
 
 // Describes the machine and what fits into its memory. Throws Error if the model cannot be read.
 ExitCode DoctorCommand(const DoctorOptions& options);
+
+Command AddDoctorCommand(CLI::App* program);
 
 }  // namespace lingbot::cli
 

@@ -1,13 +1,13 @@
 #include "cli/eval_command.h"
 
 #include <algorithm>
-#include <cmath>
 #include <fstream>
-#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/check.h"
+#include "cli/arguments.h"
 #include "cli/console.h"
 #include "evaluation/plot.h"
 #include "evaluation/report.h"
@@ -17,15 +17,6 @@
 
 namespace lingbot::cli {
 namespace {
-
-template <typename T>
-void AddWord(CLI::App* app, const std::string& name, T* target,
-             const std::map<std::string, T>& words, const std::string& fallback,
-             const std::string& text) {
-  app->add_option(name, *target, text)
-      ->transform(CLI::CheckedTransformer(words).description(""))
-      ->default_str(fallback);
-}
 
 // A picture may be replaced; what is something else is more likely an input.
 void CheckPlotPath(const std::string& path) {
@@ -38,72 +29,65 @@ void CheckPlotPath(const std::string& path) {
         OneLine(path));
 }
 
-std::string NotEmpty(const std::string& value) {
-  return value.empty() ? "a path is empty" : std::string();
+void ReadDeltas(const std::string& text, std::vector<int64_t>* deltas) {
+  deltas->clear();
+  for (size_t start = 0; start <= text.size();) {
+    const size_t end = std::min(text.find(',', start), text.size());
+    deltas->push_back(ReadCount(text.substr(start, end - start), 1, kMostCount));
+    start = end + 1;
+  }
 }
 
-void AddSeconds(CLI::App* app, double* target) {
-  app->add_option("--tolerance", *target, "seconds that matched times may be apart")
-      ->check([](const std::string& text) {
-        double value = 0;
-        const bool usable =
-            CLI::detail::lexical_cast(text, value) && std::isfinite(value) && value >= 0;
-        return usable ? std::string() : "must be a number of seconds, at least 0";
-      })
-      ->default_str("0.01");
+void AddTruthArguments(CLI::App* app, EvalOptions* options) {
+  BeginGroup(app, "Ground truth");
+  AddRequired(app, "--ground-truth", "PATH", &options->truth,
+              "folder (poses.txt, camera.json, depth/; or a COLMAP model), or a file of TUM or "
+              "KITTI poses");
+  AddName(app, "--truth-depth", "DIR", &options->truth_depth, "depth/ beside the poses",
+          "folder of true depth maps (.png, .npy)");
+  AddText(
+      app, "--depth-scale", "FACTOR",
+      [options](const std::string& word) {
+        const double value = ReadNumber(word, 0);
+        Check(value > 0, ErrorCode::kInvalidArgument, "must be above 0");
+        options->reading.depth_scale = value;
+      },
+      "the camera file's", "true depth = value * this, for 16-bit images");
 }
 
-void AddDepthScale(CLI::App* app, std::optional<double>* target) {
-  app->add_option_function<double>(
-         "--depth-scale",
-         [target](double value) {
-           if (!std::isfinite(value) || value <= 0) {
-             throw CLI::ValidationError("--depth-scale", "must be a positive number");
-           }
-           *target = value;
-         },
-         "true depth = value * this, for 16-bit images")
-      ->default_str("the camera file's");
+void AddEvalArguments(CLI::App* app, EvalOptions* options) {
+  AddRequired(app, "RUN", "PATH", &options->run, "folder of lingbot-map run, or a TUM trajectory");
+  AddTruthArguments(app, options);
+  EvaluationOptions* evaluation = &options->evaluation;
+  BeginGroup(app, "Comparison");
+  AddChoice<AssociateBy>(app, "--associate", &evaluation->associate,
+                         {{"auto", AssociateBy::kAuto},
+                          {"time", AssociateBy::kTime},
+                          {"index", AssociateBy::kIndex},
+                          {"name", AssociateBy::kName}},
+                         "auto", "what tells matching poses");
+  AddNumber(
+      app, "--tolerance", "SECONDS",
+      [evaluation](double seconds) { evaluation->tolerance = seconds; }, 0, "0.01",
+      "seconds that matched times may be apart");
+  AddText(
+      app, "--delta", "N,...",
+      [evaluation](const std::string& word) { ReadDeltas(word, &evaluation->deltas); }, "1,10",
+      "frames over which relative pose errors are taken");
+  AddSwitch(app, "--all-pairs", &evaluation->all_pairs,
+            "relative pose errors from every frame on, not only from every delta-th");
+  AddChoice<DepthScaling>(app, "--depth-align", &evaluation->depth_scaling,
+                          {{"sequence", DepthScaling::kSequence},
+                           {"frame", DepthScaling::kFrame},
+                           {"none", DepthScaling::kNone}},
+                          "sequence", "median scale of the depth");
+  BeginGroup(app, "Outputs");
+  AddName(app, "--plot", "FILE", &options->plot, "none",
+          "write trajectories and errors as an SVG picture");
+  AddSwitch(app, "--json", &options->json, "as JSON");
 }
 
 }  // namespace
-
-void AddEvalArguments(CLI::App* app, EvalOptions* options) {
-  app->add_option("RUN", options->run, "folder of lingbot-map run, or a TUM trajectory")
-      ->required()
-      ->check(NotEmpty);
-  app->add_option("--ground-truth", options->truth,
-                  "folder (poses.txt, camera.json, depth/; or a COLMAP model), or a file of TUM or "
-                  "KITTI poses")
-      ->required()
-      ->check(NotEmpty);
-  app->add_option("--truth-depth", options->truth_depth, "folder of true depth maps (.png, .npy)")
-      ->default_str("depth/ beside the poses");
-  AddDepthScale(app, &options->reading.depth_scale);
-  EvaluationOptions* evaluation = &options->evaluation;
-  AddWord<AssociateBy>(app, "--associate", &evaluation->associate,
-                       {{"auto", AssociateBy::kAuto},
-                        {"time", AssociateBy::kTime},
-                        {"index", AssociateBy::kIndex},
-                        {"name", AssociateBy::kName}},
-                       "auto", "what tells matching poses: auto, time, index or name");
-  AddSeconds(app, &evaluation->tolerance);
-  app->add_option("--delta", evaluation->deltas,
-                  "frames over which relative pose errors are taken, such as 1,10")
-      ->delimiter(',')
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 20))
-      ->default_str("1,10");
-  app->add_flag("--all-pairs", evaluation->all_pairs,
-                "relative pose errors from every frame on, not only from every delta-th");
-  AddWord<DepthScaling>(app, "--depth-align", &evaluation->depth_scaling,
-                        {{"sequence", DepthScaling::kSequence},
-                         {"frame", DepthScaling::kFrame},
-                         {"none", DepthScaling::kNone}},
-                        "sequence", "median scale of the depth: sequence, frame or none");
-  app->add_option("--plot", options->plot, "write trajectories and errors as an SVG picture")
-      ->check(NotEmpty);
-  app->add_flag("--json", options->json, "as JSON");
-}
 
 ExitCode EvalCommand(const EvalOptions& options) {
   if (!options.plot.empty()) CheckPlotPath(options.plot);
@@ -123,6 +107,14 @@ ExitCode EvalCommand(const EvalOptions& options) {
   PrintOut(options.json ? JsonText(EvaluationJson(evaluation, options.evaluation, names), 2) + "\n"
                         : EvaluationText(evaluation, options.evaluation, names));
   return ExitCode::kOk;
+}
+
+Command AddEvalCommand(CLI::App* program) {
+  CLI::App* app =
+      program->add_subcommand("eval", "compare a run or a trajectory with ground truth");
+  const auto options = std::make_shared<EvalOptions>();
+  AddEvalArguments(app, options.get());
+  return {app, [options] { return EvalCommand(*options); }, [options] { return options->json; }};
 }
 
 }  // namespace lingbot::cli

@@ -1,9 +1,9 @@
 #ifndef LINGBOT_CLI_EVAL_COMMAND_H_
 #define LINGBOT_CLI_EVAL_COMMAND_H_
 
-#include <CLI/CLI.hpp>
 #include <string>
 
+#include "cli/command.h"
 #include "cli/exit_code.h"
 #include "evaluation/evaluate.h"
 #include "evaluation/ground_truth.h"
@@ -20,11 +20,11 @@ struct EvalOptions {
   bool json = false;
 };
 
-void AddEvalArguments(CLI::App* app, EvalOptions* options);
-
 // Compares a run or a trajectory with ground truth. Throws UsageError for inputs that cannot be
 // used, else Error.
 ExitCode EvalCommand(const EvalOptions& options);
+
+Command AddEvalCommand(CLI::App* program);
 
 }  // namespace lingbot::cli
 

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/system_memory.h"
+#include "cli/arguments.h"
 #include "cli/console.h"
 #include "cli/memory_table.h"
 #include "cli/model_lookup.h"
@@ -98,6 +100,14 @@ ExitCode InfoCommand(const InfoOptions& given) {
   PrintOut(options.json ? JsonText(SummaryJson(options.file, summary, rows), 2) + "\n"
                         : SummaryText(options.file, summary, rows));
   return ExitCode::kOk;
+}
+
+Command AddInfoCommand(CLI::App* program) {
+  CLI::App* app = program->add_subcommand("info", "describe a checkpoint");
+  const auto options = std::make_shared<InfoOptions>();
+  AddRequired(app, "FILE", "FILE", &options->file, "checkpoint (.pt or .safetensors), or its name");
+  AddSwitch(app, "--json", &options->json, "as JSON");
+  return {app, [options] { return InfoCommand(*options); }, [options] { return options->json; }};
 }
 
 }  // namespace lingbot::cli

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "cli/command.h"
 #include "cli/exit_code.h"
 
 namespace lingbot::cli {
@@ -14,6 +15,8 @@ struct InfoOptions {
 
 // Describes a checkpoint without loading it. Throws Error.
 ExitCode InfoCommand(const InfoOptions& options);
+
+Command AddInfoCommand(CLI::App* program);
 
 }  // namespace lingbot::cli
 

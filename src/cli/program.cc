@@ -3,22 +3,19 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <functional>
-#include <memory>
 #include <new>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/program_streams.h"
+#include "cli/command.h"
 #include "cli/console.h"
 #include "cli/doctor_command.h"
 #include "cli/eval_command.h"
 #include "cli/exit_code.h"
 #include "cli/info_command.h"
-#include "cli/run_arguments.h"
 #include "cli/run_command.h"
 #include "cli/stop_signal.h"
 #include "output/manifest.h"
@@ -26,51 +23,12 @@
 namespace lingbot::cli {
 namespace {
 
-// What a command does once its arguments are known.
-struct Action {
-  std::function<ExitCode()> run;
-  std::function<bool()> wants_json;
-};
-
-Action AddRun(CLI::App* app) {
-  const auto options = std::make_shared<RunOptions>();
-  AddRunArguments(app, options.get());
-  return {[options] { return RunCommand(*options); }, [options] { return options->json; }};
-}
-
-Action AddInfo(CLI::App* app) {
-  const auto options = std::make_shared<InfoOptions>();
-  app->add_option("FILE", options->file, "checkpoint (.pt or .safetensors), or its name")
-      ->required();
-  app->add_flag("--json", options->json, "as JSON");
-  return {[options] { return InfoCommand(*options); }, [options] { return options->json; }};
-}
-
-Action AddDoctor(CLI::App* app) {
-  const auto options = std::make_shared<DoctorOptions>();
-  app->add_option("--model", options->model, "checkpoint, or its name, whose sizes count")
-      ->default_str("the released network's sizes");
-  app->add_flag("--json", options->json, "as JSON");
-  return {[options] { return DoctorCommand(*options); }, [options] { return options->json; }};
-}
-
-Action AddEval(CLI::App* app) {
-  const auto options = std::make_shared<EvalOptions>();
-  AddEvalArguments(app, options.get());
-  return {[options] { return EvalCommand(*options); }, [options] { return options->json; }};
-}
-
-struct Command {
-  const char* name;
-  const char* text;
-  Action (*add)(CLI::App* app);
-};
-
-constexpr Command kCommands[] = {
-    {"run", "map a video or a folder of images: poses, depth and a point cloud", AddRun},
-    {"eval", "compare a run or a trajectory with ground truth", AddEval},
-    {"info", "describe a checkpoint", AddInfo},
-    {"doctor", "describe this machine and what fits into its memory", AddDoctor},
+// In the order of --help.
+constexpr Command (*kCommands[])(CLI::App* program) = {
+    AddRunCommand,
+    AddEvalCommand,
+    AddInfoCommand,
+    AddDoctorCommand,
 };
 
 ExitCode ReportFailure(bool json, ExitCode exit_code, const char* code,
@@ -88,10 +46,10 @@ ExitCode ReportFailure(bool json, ExitCode exit_code, const char* code,
   return exit_code;
 }
 
-ExitCode Execute(const Action& action) {
-  const bool json = action.wants_json();
+ExitCode Execute(const Command& command) {
+  const bool json = command.wants_json();
   try {
-    return action.run();
+    return command.run();
   } catch (const UsageError& error) {
     return ReportFailure(json, ExitCode::kUsage, ErrorCodeName(error.code()), error.what());
   } catch (const Error& error) {
@@ -131,20 +89,19 @@ ExitCode ParseAndExecute(int argc, const char* const* argv) {
   app.footer(
       "Exit codes: 0 done; 1 failed while loading, computing or writing; 2 the command line or the "
       "input cannot be used; 130 interrupted, frames so far are written.");
-  std::vector<std::pair<const CLI::App*, Action>> actions;
-  for (const Command& command : kCommands) {
-    CLI::App* subcommand = app.add_subcommand(command.name, command.text);
-    actions.emplace_back(subcommand, command.add(subcommand));
-  }
+  std::vector<Command> commands;
+  for (const auto& add : kCommands) commands.push_back(add(&app));
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return ReportParseError(app, error);
   }
-  for (const auto& [subcommand, action] : actions) {
-    if (subcommand->parsed()) return Execute(action);
+  std::string names;
+  for (const Command& command : commands) {
+    if (command.app->parsed()) return Execute(command);
+    names += (names.empty() ? "" : ", ") + command.app->get_name();
   }
-  PrintError("which command? run, eval, info or doctor; see lingbot-map --help");
+  PrintError(fmt::format("which command? One of {}; see lingbot-map --help", names));
   return ExitCode::kUsage;
 }
 

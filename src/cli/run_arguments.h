@@ -11,6 +11,16 @@ namespace lingbot::cli {
 // depend on nothing but the option are checked here, the others by PlanRun.
 void AddRunArguments(CLI::App* app, RunOptions* options);
 
+// Its parts, in the order of --help: one heading each.
+void AddInputArguments(CLI::App* app, RunOptions* options);    // arguments_input.cc
+void AddLiveArguments(CLI::App* app, RunOptions* options);     // arguments_input.cc
+void AddOutputArguments(CLI::App* app, RunOptions* options);   // arguments_output.cc
+void AddCloudArguments(CLI::App* app, RunOptions* options);    // arguments_output.cc
+void AddLongArguments(CLI::App* app, RunOptions* options);     // arguments_stream.cc
+void AddStreamArguments(CLI::App* app, RunOptions* options);   // arguments_stream.cc
+void AddMachineArguments(CLI::App* app, RunOptions* options);  // arguments_machine.cc
+void AddMessageArguments(CLI::App* app, RunOptions* options);  // arguments_output.cc
+
 }  // namespace lingbot::cli
 
 #endif  // LINGBOT_CLI_RUN_ARGUMENTS_H_

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <new>
 #include <string>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "cli/model_lookup.h"
 #include "cli/names.h"
 #include "cli/pipeline.h"
+#include "cli/run_arguments.h"
 #include "cli/run_plan.h"
 #include "cli/run_summary.h"
 #include "cli/stop_signal.h"
@@ -192,6 +194,14 @@ ExitCode RunCommand(const RunOptions& given) {
     throw;
   }
   return Report(options, plan, run, &console);
+}
+
+Command AddRunCommand(CLI::App* program) {
+  CLI::App* app = program->add_subcommand(
+      "run", "map a video or a folder of images: poses, depth and a point cloud");
+  const auto options = std::make_shared<RunOptions>();
+  AddRunArguments(app, options.get());
+  return {app, [options] { return RunCommand(*options); }, [options] { return options->json; }};
 }
 
 }  // namespace lingbot::cli

@@ -1,6 +1,7 @@
 #ifndef LINGBOT_CLI_RUN_COMMAND_H_
 #define LINGBOT_CLI_RUN_COMMAND_H_
 
+#include "cli/command.h"
 #include "cli/exit_code.h"
 #include "cli/run_options.h"
 
@@ -10,6 +11,8 @@ namespace lingbot::cli {
 // work comes before the work; once frames have been computed, a failure or a signal ends the run
 // with all of them written and noted in the manifest. Throws Error (UsageError: nothing was done).
 ExitCode RunCommand(const RunOptions& options);
+
+Command AddRunCommand(CLI::App* program);
 
 }  // namespace lingbot::cli
 
