@@ -236,6 +236,9 @@ void AddOutputArguments(CLI::App* app, RunOptions* options) {
   app->add_flag_callback(
       "--no-depth", [output] { output->frames.depth_png = output->frames.depth_npy = false; },
       "write no depth files");
+  app->add_flag_callback(
+      "--no-images", [output] { output->frames.images = false; },
+      "do not keep the frames as the network saw them, which later exports take colours from");
   app->add_flag("--overwrite", output->overwrite,
                 "replace an earlier run, or write beside other files");
   app->add_flag("--quiet", options->quiet, "say nothing but warnings and errors");
