@@ -31,6 +31,9 @@ void AddOutputArguments(CLI::App* app, RunOptions* options) {
   AddSwitch(
       app, "--no-depth", [output] { output->frames.depth_png = output->frames.depth_npy = false; },
       "write no depth files");
+  AddSwitch(
+      app, "--no-images", [output] { output->frames.images = false; },
+      "do not keep the frames as the network saw them, which later exports take colours from");
 }
 
 void AddCloudArguments(CLI::App* app, RunOptions* options) {

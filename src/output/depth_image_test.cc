@@ -7,7 +7,7 @@
 #include <limits>
 #include <map>
 
-#include "output/png16.h"
+#include "output/png.h"
 #include "output/test_support.h"
 
 namespace lingbot {

@@ -7,15 +7,16 @@
 #include "output/depth_image.h"
 #include "output/npy.h"
 #include "output/output_file.h"
-#include "output/png16.h"
+#include "output/png.h"
 #include "output/run_folder.h"
 
 namespace lingbot {
 
 Intrinsics OriginalIntrinsics(const Intrinsics& resized, const ImageMapping& mapping) {
+  // The mapping counts from the corner of the first pixel, cameras from its centre.
   return {resized.fx / mapping.scale_x, resized.fy / mapping.scale_y,
-          (resized.cx - mapping.offset_x) / mapping.scale_x,
-          (resized.cy - mapping.offset_y) / mapping.scale_y};
+          (resized.cx + 0.5 - mapping.offset_x) / mapping.scale_x - 0.5,
+          (resized.cy + 0.5 - mapping.offset_y) / mapping.scale_y - 0.5};
 }
 
 FrameFiles::FrameFiles(std::filesystem::path folder, const FrameFileOptions& options)
@@ -27,6 +28,7 @@ FrameFiles::FrameFiles(std::filesystem::path folder, const FrameFileOptions& opt
   if (options.depth_png_unit > 0.0) unit_ = options.depth_png_unit;
   if (options.depth_png || options.depth_npy) CreateFolder(folder_ / kDepthFolder);
   if (options.confidence_npy) CreateFolder(folder_ / kConfidenceFolder);
+  if (options.images) CreateFolder(folder_ / kImagesFolder);
 }
 
 void FrameFiles::WriteDepthPng(const FrameRecord& record, const std::string& name,
@@ -59,6 +61,11 @@ void FrameFiles::WriteAll(const FrameRecord& record, WrittenFrame* written) {
     const std::string name = fmt::format("{}/{}.npy", kConfidenceFolder, number);
     WriteNpy(folder_ / name, record.confidence, record.height, record.width);
     written->files.emplace_back("confidence_npy", name);
+  }
+  if (options_.images) {
+    const std::string name = fmt::format("{}/{}.png", kImagesFolder, number);
+    WriteFile(folder_ / name, EncodePngRgb(record.rgb, record.height, record.width));
+    written->files.emplace_back("image", name);
   }
 }
 

@@ -15,6 +15,7 @@ struct FrameFileOptions {
   bool depth_png = true;       // depth/NNNNNN.png, 16 bits
   bool depth_npy = true;       // depth/NNNNNN.npy
   bool confidence_npy = true;  // confidence/NNNNNN.npy
+  bool images = true;          // images/NNNNNN.png, the frame as the network saw it, 8-bit RGB
   // Depth of one step of the 16-bit images, for the whole run. 0 = chosen from the first frame that
   // has any valid depth (ChooseDepthUnit).
   double depth_png_unit = 0.0;

@@ -35,11 +35,12 @@ struct FrameRecord {
   std::span<const float> depth;       // [height, width]
   std::span<const float> confidence;  // [height, width]
   std::span<const uint8_t>
-      rgb;  // [height, width, 3], the resized image; may be empty without a cloud
+      rgb;  // [height, width, 3], the resized image; may be empty without a cloud and images
   ImageMapping mapping;
 };
 
-// The camera of the resized image, taken back to the original's pixels. Needs
+// The camera of the resized image, taken back to the original's pixels: x_original = (x_resized +
+// 0.5 - offset) / scale - 0.5, because in both images pixel centres lie at whole numbers. Needs
 // mapping.original_width > 0.
 Intrinsics OriginalIntrinsics(const Intrinsics& resized, const ImageMapping& mapping);
 

@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "geometry/pose.h"
 #include "output/run_folder.h"
 
 namespace lingbot {
@@ -56,9 +55,11 @@ Json ConventionsJson() {
        "p_world = center + R * K^-1 * (u, v, 1) * depth, u = 0..width-1, v = 0..height-1"},
       {"intrinsics",
        "pinhole, pixels; intrinsics_resized for the images the model saw and for the depth maps, "
-       "intrinsics_original for the upright source images; resized = original * scale + offset "
-       "with "
-       "pixel corners at whole numbers"},
+       "intrinsics_original for the upright source images; in both, pixel centres are at whole "
+       "numbers (COLMAP: add 0.5 to cx and cy)"},
+      {"mapping",
+       "resized = original * scale + offset with pixel corners at whole numbers, which for pixel "
+       "centres at whole numbers is original = (resized + 0.5 - offset) / scale - 0.5"},
       {"timestamp", "seconds"},
   };
 }
@@ -69,7 +70,7 @@ Json IntrinsicsJson(const Intrinsics& intrinsics) {
 }
 
 Json FrameJson(const FrameRecord& record, const WrittenFrame& written) {
-  const PoseEncoding pose = WithRigidPose(record.pose, RigidPoseOf(record.pose));
+  const PoseEncoding& pose = record.pose;
   const Intrinsics intrinsics = IntrinsicsOf(record.pose, record.height, record.width);
   Json json = {
       {"index", record.index},

@@ -24,7 +24,7 @@ nlohmann::ordered_json ConventionsJson();
 
 nlohmann::ordered_json IntrinsicsJson(const Intrinsics& intrinsics);  // not finite -> null
 
-// One line of frames.jsonl.
+// One line of frames.jsonl. The pose's quaternion must have unit length (WithRigidPose).
 nlohmann::ordered_json FrameJson(const FrameRecord& record, const WrittenFrame& written);
 
 nlohmann::ordered_json PointCloudJson(const PointCloudOptions& options,

@@ -62,7 +62,7 @@ void RemoveFiles(const std::vector<fs::path>& files) {
 // The manifest stays until it is replaced: should the process die here, the folder is still known
 // as a run's.
 void RemoveEarlierRun(const fs::path& folder) {
-  for (const char* name : {kDepthFolder, kConfidenceFolder}) {
+  for (const char* name : {kDepthFolder, kConfidenceFolder, kImagesFolder}) {
     RemoveFiles(ListFiles(folder / name, [](const fs::path& path) {
       return IsFrameFile(path) || IsPartialFile(path);
     }));

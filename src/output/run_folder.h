@@ -13,6 +13,7 @@ inline constexpr char kTrajectoryName[] = "trajectory_tum.txt";
 inline constexpr char kPlyName[] = "points.ply";
 inline constexpr char kDepthFolder[] = "depth";
 inline constexpr char kConfidenceFolder[] = "confidence";
+inline constexpr char kImagesFolder[] = "images";
 
 // Creates a folder and those above it. Throws kFileUnwritable with path and reason.
 void CreateFolder(const std::filesystem::path& folder);

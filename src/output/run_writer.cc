@@ -51,7 +51,8 @@ void RunWriter::CheckRecord(const FrameRecord& record) const {
   const size_t pixels = IsPositive(record)
                             ? static_cast<size_t>(record.height) * static_cast<size_t>(record.width)
                             : 0;
-  const size_t colors = options_.ply || !record.rgb.empty() ? 3 * pixels : 0;
+  const size_t colors =
+      options_.ply || options_.frames.images || !record.rgb.empty() ? 3 * pixels : 0;
   Check(pixels > 0 && record.depth.size() == pixels && record.confidence.size() == pixels &&
             record.rgb.size() == colors,
         ErrorCode::kShapeMismatch,
@@ -81,8 +82,12 @@ void RunWriter::AppendRecords(const FrameRecord& record, const WrittenFrame& wri
   last_index_ = record.index;
 }
 
-void RunWriter::AddFrame(const FrameRecord& record) {
-  CheckRecord(record);
+void RunWriter::AddFrame(const FrameRecord& given) {
+  CheckRecord(given);
+  // Everything is made from the pose as it is written, so that files made later from the folder are
+  // the same to the last bit.
+  FrameRecord record = given;
+  record.pose = WithRigidPose(given.pose, RigidPoseOf(given.pose));
   const WrittenFrame written = files_->Write(record);
   AppendRecords(record, written);
   if (cloud_) {

@@ -52,7 +52,7 @@ struct RunReport {
 //                       "failed" or "interrupted"
 //   frames.jsonl        one record per frame, appended after the frame's other files
 //   trajectory_tum.txt  one line per frame
-//   depth/NNNNNN.png, depth/NNNNNN.npy, confidence/NNNNNN.npy
+//   depth/NNNNNN.png, depth/NNNNNN.npy, confidence/NNNNNN.npy, images/NNNNNN.png
 //   points.ply          at the end
 // A process killed at any moment leaves valid files: per-frame files and the manifest appear by
 // renaming, lines are appended whole. All failures throw kFileUnwritable and leave what was written

@@ -90,7 +90,8 @@ TEST(RunWriterTest, WholeRun) {
   EXPECT_EQ(ReadNpy(folder / "out/depth/000002.npy").values, stream.depth);
   EXPECT_EQ(ReadNpy(folder / "out/confidence/000002.npy").values, stream.confidence);
   EXPECT_EQ(CountFiles(folder / "out/depth"), 6);
-  EXPECT_EQ(CountFiles(folder / "out"), 6);
+  EXPECT_EQ(CountFiles(folder / "out/images"), 3);
+  EXPECT_EQ(CountFiles(folder / "out"), 7);
 }
 
 TEST(RunWriterTest, ManifestTellsHowToReadAndRepeatTheRun) {
@@ -135,9 +136,11 @@ TEST(RunWriterTest, RecordsHoldBothIntrinsics) {
   EXPECT_EQ(first["intrinsics_resized"]["cx"], 14.0);
   EXPECT_NEAR(first["intrinsics_resized"]["fx"].get<double>(), 14 / std::tan(0.5), 1e-5);
   EXPECT_NEAR(first["intrinsics_original"]["fx"].get<double>(), 28 / std::tan(0.5), 1e-5);
-  EXPECT_EQ(first["intrinsics_original"]["cx"], 28.0);  // the centre of 56 columns
+  // Pixel 14 of 28 begins in the middle: its centre lies over 29 of 56 columns from the left edge,
+  // which is the centre of column 28.5.
+  EXPECT_EQ(first["intrinsics_original"]["cx"], 28.5);
   EXPECT_EQ(first["intrinsics_original"]["cy"],
-            24.0);  // 5 of 24 resized rows were cropped each side
+            24.5);  // 5 of 24 resized rows were cropped each side
   EXPECT_EQ(first["intrinsics_original"]["height"], 48);
   EXPECT_TRUE(lines[1]["intrinsics_original"].is_null());
   EXPECT_EQ(lines[1]["source_index"], 2);
@@ -179,7 +182,7 @@ TEST(RunWriterTest, OnlyWhatWasAskedFor) {
   const ScratchFolder folder;
   TestStream stream(14, 28);
   OutputOptions options;
-  options.frames = {false, false, false, 0.0};
+  options.frames = {false, false, false, false, 0.0};
   options.trajectory = false;
   options.ply = false;
   RunWriter writer(folder / "out", options, Info());

@@ -1,6 +1,7 @@
-#ifndef LINGBOT_OUTPUT_PNG16_H_
-#define LINGBOT_OUTPUT_PNG16_H_
+#ifndef LINGBOT_OUTPUT_PNG_H_
+#define LINGBOT_OUTPUT_PNG_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -18,6 +19,9 @@ struct PngText {
 std::vector<std::byte> EncodePng16(std::span<const uint16_t> values, int height, int width,
                                    std::span<const PngText> texts);
 
+// Encodes an 8-bit RGB PNG; rgb is [height, width, 3]. Throws as EncodePng16.
+std::vector<std::byte> EncodePngRgb(std::span<const uint8_t> rgb, int height, int width);
+
 }  // namespace lingbot
 
-#endif  // LINGBOT_OUTPUT_PNG16_H_
+#endif  // LINGBOT_OUTPUT_PNG_H_

@@ -1,4 +1,4 @@
-#include "output/png16.h"
+#include "output/png.h"
 
 #include <png.h>
 
@@ -45,20 +45,27 @@ void OnWrite(png_structp png, png_bytep data, png_size_t length) {
 
 void OnFlush(png_structp) {}
 
-bool Encode(Encoder* encoder, const png_bytep* rows, int height, int width, png_textp texts,
+struct Layout {
+  int height;
+  int width;
+  int bits;        // of a sample
+  int color_type;  // as libpng names them
+  int filter;
+  int level;  // of deflate
+};
+
+bool Encode(Encoder* encoder, const png_bytep* rows, const Layout& layout, png_textp texts,
             int text_count) {
   if (setjmp(png_jmpbuf(encoder->png))) return false;
   png_set_write_fn(encoder->png, encoder, OnWrite, OnFlush);
-  png_set_IHDR(encoder->png, encoder->info, static_cast<png_uint_32>(width),
-               static_cast<png_uint_32>(height), 16, PNG_COLOR_TYPE_GRAY, PNG_INTERLACE_NONE,
-               PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
-  // Depth maps are smooth: the Sub filter with fast deflate keeps nearly the size of level 6 in a
-  // fraction of its time.
-  png_set_compression_level(encoder->png, 2);
-  png_set_filter(encoder->png, PNG_FILTER_TYPE_BASE, PNG_FILTER_SUB);
+  png_set_IHDR(encoder->png, encoder->info, static_cast<png_uint_32>(layout.width),
+               static_cast<png_uint_32>(layout.height), layout.bits, layout.color_type,
+               PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+  png_set_compression_level(encoder->png, layout.level);
+  png_set_filter(encoder->png, PNG_FILTER_TYPE_BASE, layout.filter);
   png_set_text(encoder->png, encoder->info, texts, text_count);
   png_write_info(encoder->png, encoder->info);
-  png_set_swap(encoder->png);  // PNG is big-endian
+  if (layout.bits == 16) png_set_swap(encoder->png);  // PNG is big-endian
   png_write_image(encoder->png, const_cast<png_bytepp>(rows));
   png_write_end(encoder->png, nullptr);
   return true;
@@ -77,18 +84,14 @@ std::vector<png_text> TextChunks(std::span<const PngText> texts) {
   return chunks;
 }
 
-}  // namespace
-
-std::vector<std::byte> EncodePng16(std::span<const uint16_t> values, int height, int width,
+// `samples` of one row are `stride`.
+template <typename T>
+std::vector<std::byte> EncodeImage(std::span<const T> samples, size_t stride, const Layout& layout,
                                    std::span<const PngText> texts) {
-  Check(height > 0 && width > 0 &&
-            values.size() == static_cast<size_t>(height) * static_cast<size_t>(width),
-        ErrorCode::kShapeMismatch, "{} values given for a PNG of {} rows and {} columns",
-        values.size(), height, width);
-  std::vector<png_bytep> rows(static_cast<size_t>(height));
+  std::vector<png_bytep> rows(static_cast<size_t>(layout.height));
   for (size_t row = 0; row < rows.size(); ++row) {
-    const uint16_t* begin = values.data() + row * static_cast<size_t>(width);
-    rows[row] = reinterpret_cast<png_bytep>(const_cast<uint16_t*>(begin));
+    const T* begin = samples.data() + row * stride;
+    rows[row] = reinterpret_cast<png_bytep>(const_cast<T*>(begin));
   }
   std::vector<png_text> chunks = TextChunks(texts);
   Encoder encoder;
@@ -96,11 +99,35 @@ std::vector<std::byte> EncodePng16(std::span<const uint16_t> values, int height,
   if (encoder.png != nullptr) encoder.info = png_create_info_struct(encoder.png);
   if (encoder.info == nullptr) throw std::bad_alloc();
   const bool done =
-      Encode(&encoder, rows.data(), height, width, chunks.data(), static_cast<int>(chunks.size()));
+      Encode(&encoder, rows.data(), layout, chunks.data(), static_cast<int>(chunks.size()));
   if (encoder.out_of_memory) throw std::bad_alloc();
-  Check(done, ErrorCode::kInternal, "libpng cannot encode a 16-bit image of {}x{} pixels: {}",
-        width, height, encoder.message);
+  Check(done, ErrorCode::kInternal, "libpng cannot encode a {}-bit image of {}x{} pixels: {}",
+        layout.bits, layout.width, layout.height, encoder.message);
   return std::move(encoder.bytes);
+}
+
+void CheckSize(size_t samples, int height, int width, size_t per_pixel) {
+  Check(height > 0 && width > 0 &&
+            samples == per_pixel * static_cast<size_t>(height) * static_cast<size_t>(width),
+        ErrorCode::kShapeMismatch, "{} values given for a PNG of {} rows and {} columns", samples,
+        height, width);
+}
+
+}  // namespace
+
+std::vector<std::byte> EncodePng16(std::span<const uint16_t> values, int height, int width,
+                                   std::span<const PngText> texts) {
+  CheckSize(values.size(), height, width, 1);
+  // Depth maps are smooth: the Sub filter with fast deflate keeps nearly the size of level 6 in a
+  // fraction of its time.
+  return EncodeImage(values, static_cast<size_t>(width),
+                     {height, width, 16, PNG_COLOR_TYPE_GRAY, PNG_FILTER_SUB, 2}, texts);
+}
+
+std::vector<std::byte> EncodePngRgb(std::span<const uint8_t> rgb, int height, int width) {
+  CheckSize(rgb.size(), height, width, 3);
+  return EncodeImage(rgb, 3 * static_cast<size_t>(width),
+                     {height, width, 8, PNG_COLOR_TYPE_RGB, PNG_FILTER_SUB, 1}, {});
 }
 
 }  // namespace lingbot
