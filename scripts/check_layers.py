@@ -38,7 +38,7 @@ LAYERS = {
     "engine": ["base", "tensor", "ops", "weights", "cache", "layers", "model", "heads", "preprocess",
                "geometry"],
     "output": ["base", "geometry"],
-    "evaluation": ["base", "geometry"],
+    "evaluation": ["base", "geometry", "output"],
     "server": ["base", "output"],
     "cli": ["base", "tensor", "preprocess", "geometry", "media", "output", "evaluation", "server"],
 }

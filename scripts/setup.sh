@@ -7,7 +7,7 @@ usage() {
 Usage: scripts/setup.sh [--no-tests] [--fuzz] [--evo] [--cuda | --no-cuda] [--no-apt]
   --no-tests only what the program needs, without the libraries of tests and benchmarks
   --fuzz     also install clang with its sanitizer and OpenMP runtimes, for the fuzz preset
-  --evo      also install the evo package into .deps/evo, with which a test compares the evaluation
+  --evo      also install evo, pycolmap and trimesh into .deps/evo (0.4 GB), with which tests compare results
   --cuda     also fetch FlashInfer's headers into .deps (by itself where nvcc is found)
   --no-cuda  do not, even where nvcc is found
   --no-apt   install no packages; only say what is missing
@@ -209,12 +209,13 @@ fetch_flashinfer() {
   rm -rf "$download"
 }
 
-evo_version=1.38.1
-# A second opinion for tests (Python 3.11 or later). Only what its metrics import; its plotting and recording tools need much more.
+# Second opinions for tests (Python 3.11 or later): evo on trajectories, pycolmap on COLMAP models, trimesh on GLB. Only
+# what the tests import; evo's plotting and recording tools need much more.
+readers=(evo==1.38.1 pycolmap==4.2.1 trimesh==5.2.0 numpy scipy)
 install_evo() {
   local folder=$deps_folder/evo
-  if "$folder/bin/python" -c 'import evo.core.metrics' 2>/dev/null; then
-    echo "setup: evo is in .deps"
+  if "$folder/bin/python" -c 'import evo.core.metrics, pycolmap, trimesh' 2>/dev/null; then
+    echo "setup: evo, pycolmap and trimesh are in .deps"
     return 0
   fi
   rm -rf "$folder"
@@ -222,15 +223,15 @@ install_evo() {
     (ensure_packages python3-venv) || true
     rm -rf "$folder"
     if ! python3 -m venv "$folder" >/dev/null 2>&1; then
-      echo "setup: no virtual environment works here (python3-venv), so evo was not installed" >&2
+      echo "setup: no virtual environment works here (python3-venv), so evo, pycolmap and trimesh were not installed" >&2
       return 1
     fi
   fi
-  echo "setup: installing evo $evo_version"
+  echo "setup: installing ${readers[*]}"
   if ! retry 3 "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps \
-    --only-binary=:all: "evo==$evo_version" numpy scipy; then
+    --only-binary=:all: "${readers[@]}"; then
     rm -rf "$folder"
-    echo "setup: evo could not be installed; its test will be skipped" >&2
+    echo "setup: evo, pycolmap and trimesh could not be installed; their tests will be skipped" >&2
     return 1
   fi
 }

@@ -110,7 +110,7 @@ main() {
   mkdir -p build
   rm -f "$release_log"
   step "set-up" scripts/setup.sh "${setup_options[@]}" || return 1
-  # A second opinion on the evaluation; its test says that it skips without.
+  # Second opinions on the evaluation and on exported files; their tests say that they skip without.
   scripts/setup.sh "${setup_options[@]}" --evo || true
   step "layers and style" python3 scripts/check_layers.py
   step "format" scripts/format.sh --check

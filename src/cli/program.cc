@@ -15,6 +15,7 @@
 #include "cli/doctor_command.h"
 #include "cli/eval_command.h"
 #include "cli/exit_code.h"
+#include "cli/export_command.h"
 #include "cli/info_command.h"
 #include "cli/run_command.h"
 #include "cli/stop_signal.h"
@@ -25,10 +26,7 @@ namespace {
 
 // In the order of --help.
 constexpr Command (*kCommands[])(CLI::App* program) = {
-    AddRunCommand,
-    AddEvalCommand,
-    AddInfoCommand,
-    AddDoctorCommand,
+    AddRunCommand, AddExportCommand, AddEvalCommand, AddInfoCommand, AddDoctorCommand,
 };
 
 ExitCode ReportFailure(bool json, ExitCode exit_code, const char* code,

@@ -2,6 +2,7 @@
 #define LINGBOT_CLI_RUN_ARGUMENTS_H_
 
 #include <CLI/CLI.hpp>
+#include <memory>
 
 #include "cli/run_options.h"
 
@@ -10,6 +11,10 @@ namespace lingbot::cli {
 // Declares the options of `run`; parsing fills `options`, which must outlive `app`. Ranges that
 // depend on nothing but the option are checked here, the others by PlanRun.
 void AddRunArguments(CLI::App* app, RunOptions* options);
+
+// What decides which pixels become points, under a heading of its own; for `export` too.
+void AddPointArguments(CLI::App* app, PointCloudOptions* cloud,
+                       std::shared_ptr<MaskSource>* masks);  // arguments_output.cc
 
 // Its parts, in the order of --help: one heading each.
 void AddInputArguments(CLI::App* app, RunOptions* options);    // arguments_input.cc

@@ -158,18 +158,22 @@ void PlanStream(const RunOptions& options, Console* console, RunPlan* plan) {
 // were given to the session and have not come back, in windowed mode the overlap of two windows
 // (images and two sets of results), and the point cloud with what it takes to finish it.
 uint64_t OwnMemory(const RunOptions& options, const RunPlan& plan) {
-  constexpr uint64_t kCandidateBytes = 20 + 24;
+  constexpr uint64_t kTrackBytes = 12;  // of a point in COLMAP's files
   const uint64_t pixels = uint64_t{1} * plan.size.out_width * plan.size.out_height;
   const auto overlap = static_cast<uint64_t>(plan.windows ? LayoutOf(plan).overlap : 0);
   uint64_t bytes = 3 * pixels * (static_cast<uint64_t>(plan.session.scale_frames) + overlap);
   bytes += overlap * pixels * (3 + 2 + 2) * sizeof(float);
-  if (options.output.ply) {
-    const PointCloudBuilder builder(options.output.cloud);
+  std::vector<ExportKind> kinds = options.output.exports;
+  if (options.output.ply) kinds.push_back(ExportKind::kPly);
+  if (ExportSet::WantsCloud(kinds)) {
+    const auto cloud = ExportSet::CloudOptionsFor(kinds, options.output.cloud);
+    const PointCloudBuilder builder(cloud);
     auto candidates = static_cast<uint64_t>(builder.capacity());
     if (plan.frames > 0) {
       candidates = std::min(candidates, pixels * static_cast<uint64_t>(plan.frames));
     }
-    bytes += candidates * kCandidateBytes;
+    bytes += candidates * (static_cast<uint64_t>(builder.candidate_bytes()) +
+                           (cloud.keep_origins ? kTrackBytes : 0));
   }
   return bytes;
 }

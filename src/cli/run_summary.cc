@@ -13,6 +13,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+Json ExportedWords(const OutputOptions& output) {
+  Json words = Json::array();
+  for (const ExportKind kind : output.exports) words.push_back(FormatOf(kind).word);
+  return words;
+}
+
 Json OptionsJson(const RunOptions& options, const RunPlan& plan) {
   const ModelInfo& model = plan.checkpoint.model;
   const auto or_model = [](int value, int fallback) { return value > 0 ? value : fallback; };
@@ -37,6 +43,8 @@ Json OptionsJson(const RunOptions& options, const RunPlan& plan) {
       {"memory_limit", options.memory_limit},
       {"ply", options.output.ply},
       {"depth", options.output.frames.depth_npy},
+      {"images", options.output.frames.images},
+      {"exports", ExportedWords(options.output)},
   };
   if (plan.windows) {
     json["window_size"] = plan.windows->window_size;
@@ -52,7 +60,10 @@ Json FilesJson(const RunOptions& options, const RunReport& report) {
                 {"trajectory", kTrajectoryName},
                 {"confidence", kConfidenceFolder}};
   if (options.output.frames.depth_npy) files["depth"] = kDepthFolder;
-  if (report.points > 0) files["cloud"] = kPlyName;
+  if (options.output.frames.images) files["images"] = kImagesFolder;
+  if (options.output.ply && report.points > 0) files["cloud"] = kPlyName;
+  const Json exports = ExportsJson(report.exports);
+  if (!exports.empty()) files["exports"] = exports;
   return files;
 }
 
@@ -156,7 +167,16 @@ std::string SummaryText(const RunOptions& options, const RunPlan& plan, const Ru
                         plan.size.out_width, plan.size.out_height);
   }
   text += fmt::format("  {:<22}{} frames\n", "confidence/", report.frames);
-  if (report.points > 0) text += fmt::format("  {:<22}{} points\n", kPlyName, report.points);
+  if (options.output.frames.images) {
+    text += fmt::format("  {:<22}{} frames\n", "images/", report.frames);
+  }
+  for (const ExportedFiles& exported : report.exports) {
+    for (const std::string& file : exported.files) {
+      text += exported.kind == ExportKind::kPly
+                  ? fmt::format("  {:<22}{} points\n", file, report.points)
+                  : fmt::format("  {:<22}{}\n", file, FormatOf(exported.kind).word);
+    }
+  }
   text += fmt::format("  {:<22}one record a frame\n  {:<22}options, conventions, model\n",
                       kFramesName, kManifestName);
   if (report.frames > 0) {

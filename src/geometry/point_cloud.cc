@@ -28,9 +28,10 @@ uint64_t RandomBelow(uint64_t* state, uint64_t bound) {
 }
 
 int64_t CapacityOf(const PointCloudOptions& options) {
-  if (options.filter.min_confidence) return options.point_budget;
-  const double wanted =
-      static_cast<double>(options.point_budget) / (1.0 - options.filter.confidence_quantile);
+  const PointFilterOptions& filter = options.filter;
+  const double near_part = 1.0 - filter.distance_quantile;
+  const double sure_part = filter.min_confidence ? 1.0 : 1.0 - filter.confidence_quantile;
+  const double wanted = static_cast<double>(options.point_budget) / (sure_part * near_part);
   return static_cast<int64_t>(
       std::min(std::ceil(wanted), 4.0 * static_cast<double>(options.point_budget)));
 }
@@ -48,6 +49,9 @@ void CheckMaps(const PointCloudFrame& frame) {
         "but has {}, {} and {}",
         frame.width, frame.height, pixels, pixels, 3 * pixels, frame.depth.size(),
         frame.confidence.size(), frame.rgb.size());
+  Check(frame.mask.empty() || frame.mask.size() == pixels, ErrorCode::kShapeMismatch,
+        "a frame of {}x{} pixels for the point cloud comes with a mask of {} values", frame.width,
+        frame.height, frame.mask.size());
 }
 
 using VoxelIndex = std::array<double, 3>;
@@ -79,8 +83,23 @@ void PointCloudBuilder::Reserve(int64_t candidates) {
   if (wanted <= static_cast<int64_t>(candidates_.capacity())) return;
   // Reserved pages count as resident only once written, so they are written.
   const size_t used = candidates_.size();
-  candidates_.resize(static_cast<size_t>(wanted));
-  candidates_.resize(used);
+  const auto touch = [&](auto* values) {
+    values->resize(static_cast<size_t>(wanted));
+    values->resize(used);
+  };
+  touch(&candidates_);
+  if (options_.keep_origins) touch(&origins_);
+  if (options_.filter.distance_quantile > 0.0) touch(&distances_);
+}
+
+int64_t PointCloudBuilder::candidate_bytes() const {
+  const bool far = options_.filter.distance_quantile > 0.0;
+  const size_t kept = sizeof(Candidate) + (options_.keep_origins ? sizeof(PointOrigin) : 0) +
+                      (far ? sizeof(float) : 0);
+  // An index, the point itself, and its origin; before, indices and values for a quantile.
+  const size_t built = sizeof(uint32_t) + sizeof(ColoredPoint) +
+                       (options_.keep_origins ? sizeof(PointOrigin) : 0) + sizeof(float);
+  return static_cast<int64_t>(kept + built);
 }
 
 uint64_t PointCloudBuilder::NextRandomBelow(uint64_t bound) {
@@ -107,6 +126,10 @@ bool PointCloudBuilder::PassesFilters(const PointCloudFrame& frame, int row, int
     ++report_.dropped_depth;
     return false;
   }
+  if (!frame.mask.empty() && frame.mask[pixel] == 0) {
+    ++report_.dropped_mask;
+    return false;
+  }
   const float confidence = frame.confidence[pixel];
   if (std::isfinite(confidence)) NoteConfidence(confidence);
   const PointFilterOptions& filter = options_.filter;
@@ -124,14 +147,25 @@ bool PointCloudBuilder::PassesFilters(const PointCloudFrame& frame, int row, int
 }
 
 // Algorithm R (Vitter, "Random sampling with a reservoir", 1985).
-void PointCloudBuilder::AddCandidate(const Candidate& candidate) {
+void PointCloudBuilder::AddCandidate(const Candidate& candidate, const PointOrigin& origin,
+                                     float distance) {
   ++report_.candidates;
   if (static_cast<int64_t>(candidates_.size()) < capacity_) {
-    candidates_.push_back(candidate);
+    candidates_.emplace_back();
+    if (options_.keep_origins) origins_.emplace_back();
+    if (options_.filter.distance_quantile > 0.0) distances_.emplace_back();
+    StoreCandidate(candidates_.size() - 1, candidate, origin, distance);
     return;
   }
   const uint64_t slot = NextRandomBelow(static_cast<uint64_t>(report_.candidates));
-  if (slot < candidates_.size()) candidates_[slot] = candidate;
+  if (slot < candidates_.size()) StoreCandidate(slot, candidate, origin, distance);
+}
+
+void PointCloudBuilder::StoreCandidate(size_t slot, const Candidate& candidate,
+                                       const PointOrigin& origin, float distance) {
+  candidates_[slot] = candidate;
+  if (options_.keep_origins) origins_[slot] = origin;
+  if (options_.filter.distance_quantile > 0.0) distances_[slot] = distance;
 }
 
 void PointCloudBuilder::Add(const PointCloudFrame& frame) {
@@ -143,19 +177,24 @@ void PointCloudBuilder::Add(const PointCloudFrame& frame) {
     return;
   }
   if (!IsPhysicalFieldOfView(frame.pose)) ++report_.frames_with_odd_camera;
-  const Unprojector unproject(RigidPoseOf(frame.pose), frame.intrinsics);
+  const RigidPose pose = RigidPoseOf(frame.pose);
+  const Unprojector unproject(pose, frame.intrinsics);
+  const auto frame_number = static_cast<uint32_t>(report_.frames - 1);
   for (int row = 0; row < frame.height; ++row) {
     for (int column = 0; column < frame.width; ++column) {
       if (!PassesFilters(frame, row, column)) continue;
       const size_t pixel = static_cast<size_t>(row) * frame.width + column;
-      const Eigen::Vector3f world = unproject(column, row, frame.depth[pixel]).cast<float>();
+      const Eigen::Vector3d exact = unproject(column, row, frame.depth[pixel]);
+      const Eigen::Vector3f world = exact.cast<float>();
       if (!world.allFinite()) {
         ++report_.dropped_depth;
         continue;
       }
       const uint8_t* rgb = &frame.rgb[3 * pixel];
       AddCandidate(
-          {world.x(), world.y(), world.z(), frame.confidence[pixel], rgb[0], rgb[1], rgb[2]});
+          {world.x(), world.y(), world.z(), frame.confidence[pixel], rgb[0], rgb[1], rgb[2]},
+          {frame_number, static_cast<uint32_t>(pixel)},
+          static_cast<float>((exact - pose.center).norm()));
     }
   }
 }
@@ -176,6 +215,23 @@ std::vector<uint32_t> PointCloudBuilder::SelectByConfidence(float* threshold) co
     if (candidates_[i].confidence >= *threshold) selected.push_back(i);
   }
   return selected;
+}
+
+void PointCloudBuilder::DropFarthest(std::vector<uint32_t>* selected, float* farthest) const {
+  const double quantile = options_.filter.distance_quantile;
+  if (quantile == 0.0 || selected->empty()) return;
+  std::vector<float> distances;
+  distances.reserve(selected->size());
+  for (const uint32_t i : *selected) distances.push_back(distances_[i]);
+  // A little less than a whole number is one: 0.9 * 10 must leave 9, not 10.
+  const double wanted = (1.0 - quantile) * static_cast<double>(distances.size());
+  const auto kept = static_cast<size_t>(std::max(1.0, std::ceil(wanted - 1e-6)));
+  const auto last = distances.begin() + static_cast<std::ptrdiff_t>(kept - 1);
+  std::nth_element(distances.begin(), last, distances.end());
+  *farthest = *last;
+  const auto end = std::remove_if(selected->begin(), selected->end(),
+                                  [&](uint32_t i) { return distances_[i] > *farthest; });
+  selected->erase(end, selected->end());
 }
 
 void PointCloudBuilder::KeepBestPerVoxel(std::vector<uint32_t>* selected) const {
@@ -224,11 +280,10 @@ std::string PointCloudBuilder::ExplainEmpty(const PointCloudReport& report) cons
         report.frames);
   }
   const std::string counts = fmt::format(
-      "of {} pixels in {} frames ({} without a camera), {} have no finite positive depth, {} lie "
-      "on depth "
-      "edges and {} are below the confidence threshold",
+      "of {} pixels in {} frames ({} without a camera), {} have no finite positive depth, {} are "
+      "masked, {} lie on depth edges and {} are below the confidence threshold",
       report.pixels, report.frames, report.frames_without_camera, report.dropped_depth,
-      report.dropped_edge, report.dropped_confidence);
+      report.dropped_mask, report.dropped_edge, report.dropped_confidence);
   if (confidences_ == 0) return fmt::format("the point cloud is empty: {}", counts);
   const std::string range =
       fmt::format("confidences are min {:.6g}, median {:.6g}, max {:.6g}", report.min_confidence,
@@ -252,12 +307,17 @@ PointCloud PointCloudBuilder::Build() const {
     cloud.report.median_confidence = QuantileOf(sample, 0.5);
   }
   std::vector<uint32_t> selected = SelectByConfidence(&cloud.report.threshold);
+  DropFarthest(&selected, &cloud.report.farthest);
   if (options_.voxel_size > 0.0) KeepBestPerVoxel(&selected);
   ReduceToBudget(&selected);
   cloud.points.reserve(selected.size());
   for (const uint32_t i : selected) {
     const Candidate& c = candidates_[i];
     cloud.points.push_back({c.x, c.y, c.z, c.red, c.green, c.blue});
+  }
+  if (options_.keep_origins) {
+    cloud.origins.reserve(selected.size());
+    for (const uint32_t i : selected) cloud.origins.push_back(origins_[i]);
   }
   cloud.report.points = static_cast<int64_t>(cloud.points.size());
   if (cloud.points.empty()) cloud.problem = ExplainEmpty(cloud.report);

@@ -69,6 +69,114 @@ TEST(PointCloudTest, PointsAreUnprojectedPixelsWithTheirColours) {
   }
 }
 
+// Depths 1, 2, 3, ... along one row, seen straight on as nearly as a frame allows.
+TestFrame Row(int width) {
+  TestFrame frame(1, width);
+  for (int i = 0; i < width; ++i) frame.depth[i] = static_cast<float>(i + 1);
+  frame.pose = {0, 0, 0, 0, 0, 0, 1, 0.01f, 0.01f};
+  return frame;
+}
+
+TEST(PointCloudTest, DistanceQuantileDropsTheFarthest) {
+  PointCloudOptions options = KeepAll();
+  for (const auto& [quantile, left] : std::vector<std::pair<double, size_t>>{
+           {0.0, 10}, {0.1, 9}, {0.3, 7}, {0.35, 7}, {0.99, 1}}) {
+    options.filter.distance_quantile = quantile;
+    const PointCloud cloud = BuildOne(options, Row(10));
+    EXPECT_EQ(cloud.points.size(), left) << quantile;
+    for (const ColoredPoint& point : cloud.points) {
+      EXPECT_LE(point.z, static_cast<float>(left) + 0.01f);
+    }
+    if (quantile > 0) {
+      EXPECT_NEAR(cloud.report.farthest, static_cast<double>(left), 0.01);
+    }
+  }
+}
+
+TEST(PointCloudTest, DistanceIsThatOfTheCameraThatSawThePoint) {
+  PointCloudOptions options = KeepAll();
+  options.filter.distance_quantile = 0.5;
+  PointCloudBuilder builder(options);
+  TestFrame far_away = Row(4);
+  far_away.pose[2] = 1000;
+  builder.Add(far_away.View());
+  builder.Add(Row(4).View());
+  const PointCloud cloud = builder.Build();
+  ASSERT_EQ(cloud.points.size(), 4u);  // depths 1 and 2 of either
+  EXPECT_GT(cloud.points[1].z, 1000);
+  EXPECT_LT(cloud.points[2].z, 3);
+}
+
+TEST(PointCloudTest, DistanceQuantileCountsWhatConfidenceLeft) {
+  PointCloudOptions options;
+  options.filter.confidence_quantile = 0.5;  // the later, farther half
+  options.filter.distance_quantile = 0.2;
+  const PointCloud cloud = BuildOne(options, Row(10));
+  ASSERT_EQ(cloud.points.size(), 4u);
+  EXPECT_NEAR(cloud.points.front().z, 6, 0.01);
+  EXPECT_NEAR(cloud.points.back().z, 9, 0.01);
+}
+
+TEST(PointCloudTest, MaskedPixelsGiveNoPoints) {
+  const TestFrame frame(2, 3);
+  const std::vector<uint8_t> mask = {0, 1, 0, 0, 0, 255};
+  PointCloudBuilder builder(KeepAll());
+  PointCloudFrame view = frame.View();
+  view.mask = mask;
+  builder.Add(view);
+  PointCloud cloud = builder.Build();
+  ASSERT_EQ(cloud.points.size(), 2u);
+  EXPECT_EQ(cloud.points[0].red, 1);
+  EXPECT_EQ(cloud.points[1].red, 5);
+  EXPECT_EQ(cloud.report.dropped_mask, 4);
+  view.mask = std::span(mask).first(5);
+  EXPECT_THROW(builder.Add(view), Error);
+}
+
+TEST(PointCloudTest, NothingButMaskedPixelsIsExplained) {
+  const TestFrame frame(2, 3);
+  const std::vector<uint8_t> mask(6, 0);
+  PointCloudBuilder builder(KeepAll());
+  PointCloudFrame view = frame.View();
+  view.mask = mask;
+  builder.Add(view);
+  EXPECT_THAT(builder.Build().problem, HasSubstr("6 are masked"));
+}
+
+TEST(PointCloudTest, OriginsNameFrameAndPixel) {
+  PointCloudOptions options = KeepAll();
+  options.keep_origins = true;
+  options.point_budget = 20;  // of 180: slots of the reservoir are used again
+  options.filter.distance_quantile = 0.1;
+  options.voxel_size = 1e-4;
+  PointCloudBuilder builder(options);
+  std::vector<TestFrame> frames;
+  for (int i = 0; i < 3; ++i) {
+    TestFrame frame(6, 10);
+    for (size_t pixel = 0; pixel < 60; ++pixel) {
+      frame.depth[pixel] = 1.0f + 0.01f * static_cast<float>(pixel) + static_cast<float>(i);
+      frame.rgb[3 * pixel + 2] = static_cast<uint8_t>(i);
+    }
+    builder.Add(frame.View());
+    frames.push_back(frame);
+  }
+  const PointCloud cloud = builder.Build();
+  ASSERT_EQ(cloud.origins.size(), cloud.points.size());
+  ASSERT_GT(cloud.points.size(), 10u);
+  for (size_t i = 0; i < cloud.points.size(); ++i) {
+    const PointOrigin& origin = cloud.origins[i];
+    EXPECT_EQ(cloud.points[i].blue, origin.frame);
+    EXPECT_EQ(cloud.points[i].red, origin.pixel);
+    const TestFrame& frame = frames[origin.frame];
+    const Unprojector unproject(RigidPoseOf(frame.pose), frame.View().intrinsics);
+    const auto expected =
+        unproject(origin.pixel % 10, origin.pixel / 10, frame.depth[origin.pixel]);
+    EXPECT_NEAR(cloud.points[i].x, expected.x(), 1e-5);
+    EXPECT_NEAR(cloud.points[i].z, expected.z(), 1e-5);
+  }
+  EXPECT_GT(builder.candidate_bytes(), PointCloudBuilder(KeepAll()).candidate_bytes());
+}
+
 TEST(PointCloudTest, UnusablePixelsGiveNoPoints) {
   TestFrame frame(2, 5);
   frame.depth = {kNan, kInf, -kInf, 0.0f, -1.0f, 1.0f, 1.0f, 1.0f, 1.0f, 1.0f};

@@ -20,6 +20,12 @@ void CheckPointFilterOptions(const PointFilterOptions& options) {
         "the depth edge tolerance is {}, but must be 0 (off) or a positive part of the depth such "
         "as 0.05",
         options.depth_edge);
+  Check(
+      options.distance_quantile >= 0.0 && options.distance_quantile < 1.0,
+      ErrorCode::kInvalidArgument,
+      "the distance quantile is {}, but must be at least 0 (keep all) and below 1; 0.05 drops the "
+      "farthest twentieth",
+      options.distance_quantile);
 }
 
 bool IsUsableDepth(float depth) { return std::isfinite(depth) && depth > 0.0f; }

@@ -21,6 +21,10 @@ struct PointFilterOptions {
   // by more than this part of the smaller of the two; e.g. 0.05. Such pixels straddle an outline
   // and float in space.
   double depth_edge = 0.0;
+  // Drops the part `distance_quantile`, in [0, 1), of the points that passed the confidence filter:
+  // those farthest from the camera that saw them (length of the ray). Taken over the whole stream,
+  // as the confidence quantile; n points leave the ceil((1 - quantile) * n) nearest, and ties.
+  double distance_quantile = 0.0;
 };
 
 // Throws kInvalidArgument.

@@ -12,6 +12,13 @@
 
 namespace lingbot {
 
+bool IsUsableMapping(const ImageMapping& mapping) {
+  const auto positive = [](double value) { return std::isfinite(value) && value > 0.0; };
+  return mapping.original_width > 0 && mapping.original_height > 0 && positive(mapping.scale_x) &&
+         positive(mapping.scale_y) && std::isfinite(mapping.offset_x) &&
+         std::isfinite(mapping.offset_y);
+}
+
 Intrinsics OriginalIntrinsics(const Intrinsics& resized, const ImageMapping& mapping) {
   // The mapping counts from the corner of the first pixel, cameras from its centre.
   return {resized.fx / mapping.scale_x, resized.fy / mapping.scale_y,

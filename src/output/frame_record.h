@@ -39,9 +39,12 @@ struct FrameRecord {
   ImageMapping mapping;
 };
 
+// False if the original is unknown, or the mapping no mapping.
+bool IsUsableMapping(const ImageMapping& mapping);
+
 // The camera of the resized image, taken back to the original's pixels: x_original = (x_resized +
 // 0.5 - offset) / scale - 0.5, because in both images pixel centres lie at whole numbers. Needs
-// mapping.original_width > 0.
+// IsUsableMapping.
 Intrinsics OriginalIntrinsics(const Intrinsics& resized, const ImageMapping& mapping);
 
 }  // namespace lingbot

@@ -1,7 +1,5 @@
 #include "output/manifest.h"
 
-#include <cmath>
-
 #include "output/run_folder.h"
 
 namespace lingbot {
@@ -11,14 +9,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kFormatVersion = 1;
 
-bool IsUsable(const ImageMapping& mapping) {
-  const auto positive = [](double value) { return std::isfinite(value) && value > 0.0; };
-  return mapping.original_width > 0 && mapping.original_height > 0 && positive(mapping.scale_x) &&
-         positive(mapping.scale_y);
-}
-
 Json OriginalJson(const Intrinsics& resized, const ImageMapping& mapping) {
-  if (!IsUsable(mapping)) return nullptr;
+  if (!IsUsableMapping(mapping)) return nullptr;
   Json json = IntrinsicsJson(OriginalIntrinsics(resized, mapping));
   json["width"] = mapping.original_width;
   json["height"] = mapping.original_height;
@@ -98,6 +90,7 @@ Json PointCloudJson(const PointCloudOptions& options, const PointCloudReport& re
                     const std::string& problem) {
   Json filter = {{"confidence_quantile", options.filter.confidence_quantile},
                  {"depth_edge", options.filter.depth_edge},
+                 {"distance_quantile", options.filter.distance_quantile},
                  {"voxel_size", options.voxel_size},
                  {"point_budget", options.point_budget},
                  {"seed", options.seed}};
@@ -116,9 +109,11 @@ Json PointCloudJson(const PointCloudOptions& options, const PointCloudReport& re
                  {"max", report.max_confidence}}},
                {"dropped",
                 {{"depth", report.dropped_depth},
+                 {"mask", report.dropped_mask},
                  {"edge", report.dropped_edge},
                  {"confidence", report.dropped_confidence}}},
                {"frames_without_camera", report.frames_without_camera}};
+  if (options.filter.distance_quantile > 0.0) json["farthest_distance"] = report.farthest;
   if (!problem.empty()) json["problem"] = problem;
   return json;
 }

@@ -19,18 +19,6 @@ constexpr std::string_view kMagic("\x93NUMPY\x01\x00", 8);
 constexpr size_t kAlignment = 64;
 constexpr int kLargestSide = 1 << 20;
 
-std::string NpyHeader(int height, int width) {
-  std::string dictionary =
-      fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, {}), }}", height, width);
-  const size_t before = kMagic.size() + 2;
-  while ((before + dictionary.size() + 1) % kAlignment != 0) dictionary += ' ';
-  dictionary += '\n';
-  std::string header(kMagic);
-  header += static_cast<char>(dictionary.size() & 0xFF);
-  header += static_cast<char>(dictionary.size() >> 8);
-  return header + dictionary;
-}
-
 // Reads a decimal number at the start of `text` and removes it together with `after`.
 bool TakeNumber(std::string_view* text, std::string_view after, int* number) {
   const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), *number);
@@ -53,13 +41,28 @@ void ParseShape(std::string_view dictionary, const std::string& name, int* heigh
 
 }  // namespace
 
+std::string NpyHeader(std::string_view type, const std::vector<int64_t>& shape) {
+  std::string axes;
+  for (const int64_t axis : shape) axes += fmt::format("{}{}", axes.empty() ? "" : ", ", axis);
+  if (shape.size() == 1) axes += ',';
+  std::string dictionary =
+      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", type, axes);
+  const size_t before = kMagic.size() + 2;
+  while ((before + dictionary.size() + 1) % kAlignment != 0) dictionary += ' ';
+  dictionary += '\n';
+  std::string header(kMagic);
+  header += static_cast<char>(dictionary.size() & 0xFF);
+  header += static_cast<char>(dictionary.size() >> 8);
+  return header + dictionary;
+}
+
 void WriteNpy(const std::filesystem::path& path, std::span<const float> values, int height,
               int width) {
   Check(height > 0 && width > 0 && height <= kLargestSide && width <= kLargestSide &&
             values.size() == static_cast<size_t>(height) * static_cast<size_t>(width),
         ErrorCode::kShapeMismatch, "{} values given for {} of {} rows and {} columns",
         values.size(), path.string(), height, width);
-  const std::string header = NpyHeader(height, width);
+  const std::string header = NpyHeader("<f4", {height, width});
   OutputFile file(path);
   file.Write(header.data(), header.size());
   file.Write(values.data(), values.size_bytes());

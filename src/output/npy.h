@@ -1,8 +1,11 @@
 #ifndef LINGBOT_OUTPUT_NPY_H_
 #define LINGBOT_OUTPUT_NPY_H_
 
+#include <cstdint>
 #include <filesystem>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace lingbot {
@@ -13,6 +16,10 @@ struct FloatImage {
   int width = 0;
   std::vector<float> values;  // [height, width]
 };
+
+// The header of NumPy's format 1.0 for an array in C order, padded to 64 bytes: the data follow.
+// `type` as NumPy writes it, such as "<f4"; no axes = a single value.
+std::string NpyHeader(std::string_view type, const std::vector<int64_t>& shape);
 
 // NumPy's format 1.0: '<f4', C order, shape (height, width), data aligned to 64 bytes. Appears
 // complete or not at all. Throws kFileUnwritable, kShapeMismatch.

@@ -29,7 +29,7 @@ bool IsFrameFile(const fs::path& path) {
   const std::string extension = path.extension().string();
   return !stem.empty() &&
          std::all_of(stem.begin(), stem.end(), [](char c) { return c >= '0' && c <= '9'; }) &&
-         (extension == ".png" || extension == ".npy");
+         (extension == ".png" || extension == ".npy" || extension == ".npz");
 }
 
 bool IsPartialFile(const fs::path& path) {
@@ -62,13 +62,22 @@ void RemoveFiles(const std::vector<fs::path>& files) {
 // The manifest stays until it is replaced: should the process die here, the folder is still known
 // as a run's.
 void RemoveEarlierRun(const fs::path& folder) {
-  for (const char* name : {kDepthFolder, kConfidenceFolder, kImagesFolder}) {
+  for (const char* name : {kDepthFolder, kConfidenceFolder, kImagesFolder, kNpzFolder}) {
     RemoveFiles(ListFiles(folder / name, [](const fs::path& path) {
       return IsFrameFile(path) || IsPartialFile(path);
     }));
   }
   RemoveFiles(ListFiles(folder, IsPartialFile));
-  RemoveFiles({folder / kPlyName, folder / kFramesName, folder / kTrajectoryName});
+  RemoveFiles(ListFiles(folder / kColmapFolder, [](const fs::path& path) {
+    const std::string stem = path.stem().string();
+    const std::string extension = path.extension().string();
+    return IsPartialFile(path) || ((stem == "cameras" || stem == "images" || stem == "points3D") &&
+                                   (extension == ".txt" || extension == ".bin"));
+  }));
+  for (const char* name : {kPlyName, kGlbName, kKittiName, kKittiTimesName, kNerfstudioName,
+                           kFramesName, kTrajectoryName}) {
+    RemoveFiles({folder / name});
+  }
 }
 
 void CheckFrameLine(const fs::path& folder, const std::string& line, int64_t number) {

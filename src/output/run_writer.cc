@@ -5,22 +5,14 @@
 
 #include "base/check.h"
 #include "geometry/pose.h"
-#include "output/ply.h"
 
 namespace lingbot {
 namespace {
 
-// A cloud whose memory is not bigger than this takes it at the start if the stream's length is
-// unknown, so that memory does not grow with the stream.
-constexpr int64_t kReserveUnasked = 5'000'000;
-
-std::vector<std::string> PlyComments() {
-  return {
-      "lingbot-map.cpp " LINGBOT_VERSION,
-      "world coordinates, OpenCV axes: x right, y down, z forward",
-      "poses of this run are world_from_camera (camera-to-world)",
-      "scale is relative, not metres",
-  };
+ExportSetOptions ExportsOf(const OutputOptions& options) {
+  ExportSetOptions set = {options.exports, options.cloud, options.masks, options.expected_frames};
+  if (options.ply) set.kinds.push_back(ExportKind::kPly);
+  return set;
 }
 
 bool IsPositive(const FrameRecord& record) { return record.height > 0 && record.width > 0; }
@@ -29,8 +21,10 @@ bool IsPositive(const FrameRecord& record) { return record.height > 0 && record.
 
 RunWriter::RunWriter(std::filesystem::path folder, const OutputOptions& options,
                      const RunInfo& info)
-    : folder_(std::move(folder)), options_(options), manifest_(ManifestHead(info)) {
-  if (options.ply) cloud_.emplace(options.cloud);  // bad options before the folder is touched
+    : folder_(std::move(folder)),
+      options_(options),
+      manifest_(ManifestHead(info)),
+      exports_(ExportsOf(options)) {  // bad options before the folder is touched
   CreateFolder(folder_);
   lock_.emplace(folder_);
   PrepareRunFolder(folder_, options.overwrite);
@@ -38,6 +32,7 @@ RunWriter::RunWriter(std::filesystem::path folder, const OutputOptions& options,
   files_.emplace(folder_, options.frames);
   if (options.trajectory) trajectory_.emplace(folder_ / kTrajectoryName);
   frames_.emplace(folder_ / kFramesName);
+  exports_.Open(folder_);
 }
 
 void RunWriter::CheckRecord(const FrameRecord& record) const {
@@ -51,25 +46,15 @@ void RunWriter::CheckRecord(const FrameRecord& record) const {
   const size_t pixels = IsPositive(record)
                             ? static_cast<size_t>(record.height) * static_cast<size_t>(record.width)
                             : 0;
+  const bool wants_colors = options_.ply || ExportSet::WantsCloud(options_.exports);
   const size_t colors =
-      options_.ply || options_.frames.images || !record.rgb.empty() ? 3 * pixels : 0;
+      wants_colors || options_.frames.images || !record.rgb.empty() ? 3 * pixels : 0;
   Check(pixels > 0 && record.depth.size() == pixels && record.confidence.size() == pixels &&
             record.rgb.size() == colors,
         ErrorCode::kShapeMismatch,
         "frame {} ({}) of {}x{} pixels comes with {} depths, {} confidences and {} colour values",
         record.index, record.source_name, record.width, record.height, record.depth.size(),
         record.confidence.size(), record.rgb.size());
-}
-
-void RunWriter::ReserveCloud(const FrameRecord& record) {
-  const int64_t pixels = int64_t{record.height} * record.width;
-  const int64_t capacity = cloud_->capacity();
-  if (options_.expected_frames > 0) {
-    const bool all = options_.expected_frames > capacity / pixels;
-    cloud_->Reserve(all ? capacity : options_.expected_frames * pixels);
-  } else if (capacity <= kReserveUnasked) {
-    cloud_->Reserve(capacity);
-  }
 }
 
 void RunWriter::AppendRecords(const FrameRecord& record, const WrittenFrame& written) {
@@ -90,11 +75,7 @@ void RunWriter::AddFrame(const FrameRecord& given) {
   record.pose = WithRigidPose(given.pose, RigidPoseOf(given.pose));
   const WrittenFrame written = files_->Write(record);
   AppendRecords(record, written);
-  if (cloud_) {
-    if (frame_count_ == 1) ReserveCloud(record);
-    cloud_->Add({record.height, record.width, record.depth, record.confidence, record.rgb,
-                 record.pose, IntrinsicsOf(record.pose, record.height, record.width)});
-  }
+  exports_.AddFrame(record);
   if (frame_count_ == 1) {
     const nlohmann::ordered_json first = FrameJson(record, written);
     manifest_["first_frame"] = {{"intrinsics_resized", first["intrinsics_resized"]},
@@ -117,15 +98,18 @@ void RunWriter::WriteManifest() {
   WriteFile(folder_ / kManifestName, JsonText(manifest_, 2) + "\n");
 }
 
-void RunWriter::WriteCloud(RunReport* report) {
-  const PointCloud cloud = cloud_->Build();
-  report->points = cloud.report.points;
-  report->cloud_problem = cloud.problem;
-  report->warnings = Warnings(&cloud.report);
-  if (cloud.problem.empty()) WritePly(folder_ / kPlyName, cloud.points, PlyComments());
+void RunWriter::WriteExports(RunReport* report) {
+  const ExportReport exported = exports_.Finish();
+  report->points = exported.points;
+  report->cloud_problem = exported.cloud_problem;
+  report->exports = exported.files;
+  report->warnings = Warnings();
+  report->warnings.insert(report->warnings.end(), exported.warnings.begin(),
+                          exported.warnings.end());
   // Only now: what the manifest says of the cloud must be on the disk.
-  manifest_["cloud"] = PointCloudJson(options_.cloud, cloud.report, cloud.problem);
-  if (cloud.problem.empty()) manifest_["cloud"]["file"] = kPlyName;
+  if (!exported.cloud.is_null()) manifest_["cloud"] = exported.cloud;
+  if (options_.ply && exported.cloud_problem.empty()) manifest_["cloud"]["file"] = kPlyName;
+  manifest_["exports"] = ExportsJson(exported.files);
 }
 
 std::string RunWriter::Problem(const RunReport& report) const {
@@ -138,7 +122,7 @@ std::string RunWriter::Problem(const RunReport& report) const {
   return report.cloud_problem.empty() ? "" : "no point cloud was written: " + report.cloud_problem;
 }
 
-std::vector<std::string> RunWriter::Warnings(const PointCloudReport* cloud) const {
+std::vector<std::string> RunWriter::Warnings() const {
   std::vector<std::string> warnings;
   if (unplaced_frames_ > 0) {
     warnings.push_back(
@@ -152,18 +136,6 @@ std::vector<std::string> RunWriter::Warnings(const PointCloudReport* cloud) cons
         "files, or set a larger unit",
         saturated_frames_, frame_count_, 65535.0 * files_->depth_png_unit().value_or(0.0)));
   }
-  if (cloud != nullptr && cloud->frames_without_camera > 0) {
-    warnings.push_back(
-        fmt::format("{} of {} frames gave no points: their pose is not finite or their field of "
-                    "view is 0 (infinite focal "
-                    "length)",
-                    cloud->frames_without_camera, cloud->frames));
-  }
-  if (cloud != nullptr && cloud->frames_with_odd_camera > 0) {
-    warnings.push_back(fmt::format(
-        "{} of {} frames have a field of view outside (0, 180) degrees: their points mean nothing",
-        cloud->frames_with_odd_camera, cloud->frames));
-  }
   return warnings;
 }
 
@@ -173,11 +145,7 @@ RunReport RunWriter::Finish(const RunSummary& summary) {
   RunReport report;
   report.frames = frame_count_;
   report.keyframes = keyframe_count_;
-  if (cloud_) {
-    WriteCloud(&report);
-  } else {
-    report.warnings = Warnings(nullptr);
-  }
+  WriteExports(&report);
   report.problem = Problem(report);
   frames_->Verify();
   if (trajectory_) trajectory_->Verify();

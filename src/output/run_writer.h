@@ -2,12 +2,14 @@
 #define LINGBOT_OUTPUT_RUN_WRITER_H_
 
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "geometry/point_cloud.h"
+#include "output/export_set.h"
 #include "output/frame_files.h"
 #include "output/frame_record.h"
 #include "output/manifest.h"
@@ -19,9 +21,11 @@ namespace lingbot {
 
 struct OutputOptions {
   FrameFileOptions frames;
-  bool trajectory = true;  // trajectory_tum.txt
-  bool ply = true;         // points.ply
+  bool trajectory = true;           // trajectory_tum.txt
+  bool ply = true;                  // points.ply
+  std::vector<ExportKind> exports;  // at the end, besides points.ply
   PointCloudOptions cloud;
+  std::shared_ptr<MaskSource> masks;  // of the points; may be null
   bool overwrite = false;  // also write into a folder that holds other things than an earlier run
   int64_t expected_frames = 0;  // 0 = unknown; lets the cloud's memory be taken at the first frame
 };
@@ -41,6 +45,7 @@ struct RunReport {
   int64_t points = 0;
   std::string
       cloud_problem;  // not empty: a cloud was asked for and has no points; no PLY was written
+  std::vector<ExportedFiles> exports;
   // Not empty: the run is worth nothing or lacks what was asked for, though every step succeeded;
   // the manifest says "failed".
   std::string problem;
@@ -53,7 +58,7 @@ struct RunReport {
 //   frames.jsonl        one record per frame, appended after the frame's other files
 //   trajectory_tum.txt  one line per frame
 //   depth/NNNNNN.png, depth/NNNNNN.npy, confidence/NNNNNN.npy, images/NNNNNN.png
-//   points.ply          at the end
+//   points.ply, and what OutputOptions::exports asks for, at the end
 // A process killed at any moment leaves valid files: per-frame files and the manifest appear by
 // renaming, lines are appended whole. All failures throw kFileUnwritable and leave what was written
 // before.
@@ -79,12 +84,11 @@ class RunWriter {
 
  private:
   void CheckRecord(const FrameRecord& record) const;
-  void ReserveCloud(const FrameRecord& record);
   void AppendRecords(const FrameRecord& record, const WrittenFrame& written);
   void WriteManifest();
-  void WriteCloud(RunReport* report);
+  void WriteExports(RunReport* report);
   std::string Problem(const RunReport& report) const;
-  std::vector<std::string> Warnings(const PointCloudReport* cloud) const;
+  std::vector<std::string> Warnings() const;
 
   std::filesystem::path folder_;
   OutputOptions options_;
@@ -93,7 +97,7 @@ class RunWriter {
   std::optional<FrameFiles> files_;
   std::optional<LineFile> frames_;
   std::optional<TumTrajectory> trajectory_;
-  std::optional<PointCloudBuilder> cloud_;
+  ExportSet exports_;
   bool finished_ = false;
   int64_t last_index_ = -1;
   int64_t frame_count_ = 0;

@@ -10,20 +10,27 @@
 
 namespace lingbot {
 
+const char kTumComment[] =
+    "# timestamp tx ty tz qx qy qz qw: seconds, world_from_camera (t = camera centre in the world, "
+    "q "
+    "rotates camera axes to world axes, unit length), OpenCV axes x right y down z forward, scale "
+    "is "
+    "relative";
+
+std::string TumLine(double timestamp, const PoseEncoding& pose) {
+  const PoseEncoding unit = WithRigidPose(pose, RigidPoseOf(pose));
+  // Nine digits bring a float32 back exactly.
+  return fmt::format("{:.9f} {:.9g} {:.9g} {:.9g} {:.9g} {:.9g} {:.9g} {:.9g}", timestamp, unit[0],
+                     unit[1], unit[2], unit[3], unit[4], unit[5], unit[6]);
+}
+
 TumTrajectory::TumTrajectory(std::filesystem::path path) : file_(std::move(path)) {
-  file_.Append(
-      "# timestamp tx ty tz qx qy qz qw: seconds, world_from_camera (t = camera centre in the "
-      "world, q rotates "
-      "camera axes to world axes, unit length), OpenCV axes x right y down z forward, scale is "
-      "relative");
+  file_.Append(kTumComment);
 }
 
 bool TumTrajectory::Append(double timestamp, const PoseEncoding& pose) {
   if (!IsFinitePose(pose)) return false;
-  const PoseEncoding unit = WithRigidPose(pose, RigidPoseOf(pose));
-  // Nine digits bring a float32 back exactly.
-  file_.Append(fmt::format("{:.9f} {:.9g} {:.9g} {:.9g} {:.9g} {:.9g} {:.9g} {:.9g}", timestamp,
-                           unit[0], unit[1], unit[2], unit[3], unit[4], unit[5], unit[6]));
+  file_.Append(TumLine(timestamp, pose));
   return true;
 }
 

@@ -10,6 +10,11 @@
 
 namespace lingbot {
 
+// What the file says of itself, and the line of one frame, without line feeds. The pose must be
+// finite.
+extern const char kTumComment[];
+std::string TumLine(double timestamp, const PoseEncoding& pose);
+
 // Trajectory in the format of the TUM RGB-D benchmark, one line per frame: "timestamp tx ty tz qx
 // qy qz qw", world_from_camera, in seconds and the model's own unit of length. Valid after every
 // line.
