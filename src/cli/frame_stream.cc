@@ -24,6 +24,15 @@ void FrameStream::Finish(const ResultCallback& on_result) {
   std::visit([&](auto& stream) { stream.Finish(on_result); }, stream_);
 }
 
+void FrameStream::Save(const std::filesystem::path& path, const std::string& note,
+                       const SnapshotSaver& more) const {
+  std::visit([&](const auto& stream) { stream.Save(path, note, more); }, stream_);
+}
+
+void FrameStream::Load(const std::filesystem::path& path, const SnapshotLoader& more) {
+  std::visit([&](auto& stream) { stream.Load(path, more); }, stream_);
+}
+
 std::vector<WindowTransform> FrameStream::transforms() const {
   if (!windowed()) return {};
   return std::get<WindowedSession>(stream_).transforms();

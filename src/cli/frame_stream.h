@@ -1,8 +1,10 @@
 #ifndef LINGBOT_CLI_FRAME_STREAM_H_
 #define LINGBOT_CLI_FRAME_STREAM_H_
 
+#include <filesystem>
 #include <optional>
 #include <span>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -19,6 +21,10 @@ class FrameStream {
 
   void Add(std::span<const float> rgb, const ResultCallback& on_result);
   void Finish(const ResultCallback& on_result);
+
+  void Save(const std::filesystem::path& path, const std::string& note,
+            const SnapshotSaver& more) const;
+  void Load(const std::filesystem::path& path, const SnapshotLoader& more);
 
   bool windowed() const { return std::holds_alternative<WindowedSession>(stream_); }
   std::vector<WindowTransform> transforms() const;  // windowed mode; else empty

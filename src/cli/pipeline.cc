@@ -55,28 +55,36 @@ const char* NameOf(Outcome::Status status) {
 }
 
 Pipeline::Pipeline(const RunPlan& plan, bool skip_bad, const ThreadTeam& team, FrameStream* stream,
-                   RunWriter* writer, const StopSignal& stop, Console* console)
+                   RunWriter* writer, const StopSignal& stop, const RunPosition& start,
+                   SnapshotKeeper* snapshots, Console* console)
     : plan_(plan),
       skip_bad_(skip_bad),
       stream_(stream),
       writer_(writer),
       stop_(stop),
+      snapshots_(snapshots),
       console_(console),
       preprocessor_(plan.preprocess, &team),
       progress_(console),
-      listed_(plan.source->frame_count().value_or(plan.frames)) {}
+      listed_(plan.source->frame_count().value_or(plan.frames)),
+      start_(start),
+      position_(start),
+      held_(start.given - start.written) {}
 
 Outcome Pipeline::Run() {
   // Frames in waiting are of the original size: 25 MB each in 4K.
   constexpr size_t kFramesAhead = 2;
-  progress_.Start();
-  frames_.emplace(plan_.source.get(), kFramesAhead, [this] { return stop_.received(); });
   Outcome outcome;
   try {
+    SkipToStart();
+    progress_.Start(position_.written);
+    frames_.emplace(plan_.source.get(), kFramesAhead, [this] { return stop_.received(); });
     ProcessAll();
   } catch (...) {
     outcome = OutcomeOfException();
   }
+  // Before frames that are held back are written: they are computed again when the run goes on.
+  if (!finished_ && between_frames_) snapshots_->AtEarlyEnd(position_);
   if (outcome.status == Outcome::Status::kFailed) {
     if (!writer_failed_ && outcome.code != ErrorCode::kOutOfMemory) FlushHeldFrames();
   } else if (!finished_) {
@@ -84,18 +92,26 @@ Outcome Pipeline::Run() {
     if (stream_->windowed()) FlushHeldFrames();
     outcome = Interrupted();
   }
-  input_problems_ = frames_->problems();
+  if (frames_) input_problems_ = frames_->problems();
   frames_.reset();
   return outcome;
 }
 
 Outcome Pipeline::Interrupted() const {
   const std::string of_all = total() > 0 ? fmt::format(" of {}", total()) : "";
-  const std::string how_far = written_ > 0
-                                  ? fmt::format("after {}{} frames", written_, of_all)
+  const int64_t written = position_.written;
+  const std::string how_far = written > 0
+                                  ? fmt::format("after {}{} frames", written, of_all)
                                   : fmt::format("before the first{} frames was done", of_all);
   return {Outcome::Status::kInterrupted, ErrorCode::kInternal,
           fmt::format("interrupted by signal {} {}", stop_.number(), how_far)};
+}
+
+// The frames whose results are written already.
+void Pipeline::SkipToStart() {
+  if (start_.last_source < 0) return;
+  console_->Note(fmt::format("going on after frame {}", start_.written));
+  plan_.source->SkipThrough(start_.last_source, [this] { return stop_.received(); });
 }
 
 void Pipeline::ProcessAll() {
@@ -105,11 +121,22 @@ void Pipeline::ProcessAll() {
     const PreprocessedFrame& frame =
         preprocessor_.Run(image.rgb.data(), image.width, image.height, image.name);
     times_.preprocess += SecondsSince(start);
+    if (held_ > 0) {
+      // The stream knows it, but its results are still to come.
+      queue_.Push(image, frame);
+      --held_;
+      continue;
+    }
     Feed(image, frame);
+    snapshots_->AfterFrame(position_);
   }
   if (stop_.received()) return;
+  Check(held_ == 0, ErrorCode::kCorruptFile,
+        "the input ends {} frames before the place where the run was interrupted: it has changed",
+        held_);
   CallStream([this](const ResultCallback& on_result) { stream_->Finish(on_result); });
   finished_ = true;
+  snapshots_->AtEnd(position_);
 }
 
 // The next frame of the run's size. All images were looked at before the run, so another size here
@@ -133,17 +160,20 @@ void Pipeline::Feed(const Image& image, const PreprocessedFrame& frame) {
   queue_.Push(image, frame);
   const std::span<const float> rgb(frame.pixels.data<float>(),
                                    size_t{3} * frame.height * frame.width);
+  between_frames_ = false;
   CallStream([&](const ResultCallback& on_result) { stream_->Add(rgb, on_result); });
+  between_frames_ = true;
+  ++position_.given;
 }
 
 void Pipeline::CallStream(const std::function<void(const ResultCallback&)>& call) {
   const auto start = Clock::now();
   const double written_before = times_.write;
-  const int64_t frames_before = written_;
+  const int64_t frames_before = position_.written;
   call([this](const FrameResult& result) { Write(result); });
   times_.network += SecondsSince(start) - (times_.write - written_before);
   // A windowed session may have made several steps, of which it reports the last.
-  if (written_ > frames_before && !stream_->windowed()) {
+  if (position_.written > frames_before && !stream_->windowed()) {
     AddTimes(stream_->last_step(), &times_.stages);
   }
 }
@@ -189,10 +219,11 @@ void Pipeline::Write(const FrameResult& result) {
     writer_failed_ = true;
     throw;
   }
+  position_.last_source = frame.source_index;
   queue_.Pop();
-  ++written_;
+  ++position_.written;
   times_.write += SecondsSince(start);
-  progress_.Update(written_, total(), result.cache);
+  progress_.Update(position_.written, total(), result.cache);
 }
 
 // After a failure: frames that the session holds back are computed or cheap to compute.
@@ -206,7 +237,8 @@ void Pipeline::FlushHeldFrames() {
 
 int64_t Pipeline::total() const {
   if (plan_.frames == 0) return 0;
-  return std::max(written_, plan_.frames - (listed_ - frames_->frame_count().value_or(listed_)));
+  const int64_t listed = frames_ ? frames_->frame_count().value_or(listed_) : listed_;
+  return std::max(position_.written, plan_.frames - (listed_ - listed));
 }
 
 }  // namespace lingbot::cli

@@ -13,7 +13,9 @@
 #include "cli/frame_queue.h"
 #include "cli/frame_stream.h"
 #include "cli/progress.h"
+#include "cli/resume.h"
 #include "cli/run_plan.h"
+#include "cli/snapshot_keeper.h"
 #include "cli/stop_signal.h"
 #include "media/decode_ahead.h"
 #include "output/run_writer.h"
@@ -45,20 +47,23 @@ const char* NameOf(Outcome::Status status);
 // Takes the frames of a run from the source through the session into the writer, one at a time.
 class Pipeline {
  public:
-  // All arguments must outlive the object.
+  // All arguments must outlive the object. `start`: how far stream and writer have come already.
   Pipeline(const RunPlan& plan, bool skip_bad, const ThreadTeam& team, FrameStream* stream,
-           RunWriter* writer, const StopSignal& stop, Console* console);
+           RunWriter* writer, const StopSignal& stop, const RunPosition& start,
+           SnapshotKeeper* snapshots, Console* console);
 
   // Until the source ends, something fails or a signal arrives. Does not throw: when it returns,
   // whatever was computed has been written, as far as it could be.
   Outcome Run();
 
-  int64_t frames() const { return written_; }
+  int64_t frames() const { return position_.written; }
+  int64_t new_frames() const { return position_.written - start_.written; }
   const RunTimes& times() const { return times_; }
   // One line: what of the input could not be used; "" = nothing.
   const std::string& input_problems() const { return input_problems_; }
 
  private:
+  void SkipToStart();
   void ProcessAll();
   bool NextFrame(Image* image);
   void Feed(const Image& image, const PreprocessedFrame& frame);
@@ -74,6 +79,7 @@ class Pipeline {
   FrameStream* stream_;
   RunWriter* writer_;
   const StopSignal& stop_;
+  SnapshotKeeper* snapshots_;
   Console* console_;
   Preprocessor preprocessor_;
   std::optional<DecodeAhead> frames_;  // while it runs
@@ -83,8 +89,11 @@ class Pipeline {
   std::vector<float> depth_;  // [height, width], where a frame is padded
   std::string input_problems_;
   int64_t listed_;  // by the source at the start
-  int64_t written_ = 0;
-  bool finished_ = false;  // no frame is left
+  RunPosition start_;
+  RunPosition position_;
+  int64_t held_;                // frames that the stream has been given in an earlier process
+  bool between_frames_ = true;  // the stream has not failed in the middle of a step
+  bool finished_ = false;       // no frame is left
   bool writer_failed_ = false;
 };
 

@@ -15,9 +15,9 @@ std::string FormatDuration(double seconds) {
 }
 
 std::string ProgressLine(int64_t done, int64_t total, double elapsed,
-                         const CacheOccupancy& occupancy) {
-  const bool known = done > 0 && elapsed > 0;
-  const double rate = known ? static_cast<double>(done) / elapsed : 0;
+                         const CacheOccupancy& occupancy, int64_t before) {
+  const bool known = done > before && elapsed > 0;
+  const double rate = known ? static_cast<double>(done - before) / elapsed : 0;
   std::string text = fmt::format("frame {}", done);
   if (total > 0) text += fmt::format("/{}", total);
   text += known ? fmt::format("  {:.3g} frames/s", rate) : "  - frames/s";
@@ -38,7 +38,7 @@ void Progress::Update(int64_t done, int64_t total, const CacheOccupancy& occupan
   last_ = now;
   shown_ = true;
   const double elapsed = std::chrono::duration<double>(now - start_).count();
-  console_->Progress(ProgressLine(done, total, elapsed, occupancy));
+  console_->Progress(ProgressLine(done, total, elapsed, occupancy, before_));
 }
 
 }  // namespace lingbot::cli

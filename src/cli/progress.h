@@ -15,8 +15,9 @@ std::string FormatDuration(double seconds);
 
 // Of an unknown `total` (0) without it and the time left:
 // "frame 12/240  1.3 frames/s  ETA 2:55  cache 8 + 4 pages, 12 stored frames, 72 specials"
+// Of the `done` frames, `before` took no part of the time.
 std::string ProgressLine(int64_t done, int64_t total, double elapsed,
-                         const CacheOccupancy& occupancy);
+                         const CacheOccupancy& occupancy, int64_t before = 0);
 
 // Decides when a progress line is due: ten times a second on a terminal, else every five seconds,
 // and at the first and the last frame.
@@ -24,7 +25,11 @@ class Progress {
  public:
   explicit Progress(Console* console) : console_(console) {}
 
-  void Start() { start_ = last_ = Clock::now(); }
+  // `done`: frames of an earlier process.
+  void Start(int64_t done = 0) {
+    start_ = last_ = Clock::now();
+    before_ = done;
+  }
   void Update(int64_t done, int64_t total, const CacheOccupancy& occupancy);
 
  private:
@@ -33,6 +38,7 @@ class Progress {
   Console* console_;
   Clock::time_point start_;
   Clock::time_point last_;
+  int64_t before_ = 0;
   bool shown_ = false;
 };
 

@@ -7,6 +7,7 @@ void AddRunArguments(CLI::App* app, RunOptions* options) {
   AddLiveArguments(app, options);
   AddOutputArguments(app, options);
   AddCloudArguments(app, options);
+  AddSnapshotArguments(app, options);
   AddLongArguments(app, options);
   AddStreamArguments(app, options);
   AddMachineArguments(app, options);

@@ -16,9 +16,11 @@
 #include "cli/model_lookup.h"
 #include "cli/names.h"
 #include "cli/pipeline.h"
+#include "cli/resume.h"
 #include "cli/run_arguments.h"
 #include "cli/run_plan.h"
 #include "cli/run_summary.h"
+#include "cli/snapshot_keeper.h"
 #include "cli/stop_signal.h"
 #include "output/manifest.h"
 
@@ -129,21 +131,29 @@ struct FinishedRun {
 };
 
 // Loads and processes; what it throws belongs to the time before the first frame.
-FinishedRun RunInFolder(const RunOptions& options, const RunPlan& plan, const ThreadTeam& team,
-                        const StopSignal& stop, RunWriter* writer, Console* console) {
+FinishedRun RunInFolder(const RunOptions& options, const RunPlan& plan, const ResumePlan& resume,
+                        const ThreadTeam& team, const StopSignal& stop, RunWriter* writer,
+                        Console* console) {
   const auto start = Clock::now();
   const Model model = LoadModel(options, console);
   FrameStream stream(model, plan.size.out_height, plan.size.out_width, plan.session, plan.windows);
+  if (resume.kind == ResumePlan::Kind::kFromSnapshot) {
+    LoadRun(SnapshotPath(options), &stream, writer);
+  }
   const double load_seconds = std::chrono::duration<double>(Clock::now() - start).count();
 
-  Pipeline pipeline(plan, options.skip_bad, team, &stream, writer, stop, console);
+  SnapshotKeeper snapshots(options, RunInfoOf(options, plan), stream, *writer, resume.position,
+                           console);
+  Pipeline pipeline(plan, options.skip_bad, team, &stream, writer, stop, resume.position,
+                    &snapshots, console);
   const Outcome computed = pipeline.Run();
   FinishedRun run;
-  run.times = TimesJson(pipeline.times(), pipeline.frames(), load_seconds, stream.windowed());
+  run.times = TimesJson(pipeline.times(), pipeline.new_frames(), load_seconds, stream.windowed());
   RunSummary summary;
   summary.timings = run.times;
   summary.windows = WindowsJson(stream.transforms());
   run.report = FinishFolder(computed, std::move(summary), pipeline.frames(), writer, &run.outcome);
+  if (run.outcome.status == Outcome::Status::kComplete) snapshots.RemoveUnlessKept();
   if (!pipeline.input_problems().empty()) {
     run.report.warnings.push_back(pipeline.input_problems());
   }
@@ -176,6 +186,38 @@ ExitCode Report(const RunOptions& options, const RunPlan& plan, const FinishedRu
                                                         : ExitCode::kInterrupted;
 }
 
+// What `--resume` came to, in a line.
+void AnnounceResume(const RunOptions& options, const ResumePlan& resume, Console* console) {
+  switch (resume.kind) {
+    case ResumePlan::Kind::kNothingThere:
+      console->Note(fmt::format("nothing to resume in {}: this is a new run", options.out));
+      break;
+    case ResumePlan::Kind::kComplete:
+      console->Note(fmt::format("the run in {} is complete: {} frames; nothing is left to do",
+                                options.out, resume.position.written));
+      break;
+    case ResumePlan::Kind::kFromStart:
+      console->Note(fmt::format("there is no snapshot in {}: computing everything from the start",
+                                options.out));
+      break;
+    case ResumePlan::Kind::kFromSnapshot:
+      console->Note(fmt::format("resuming from a snapshot after frame {}", resume.position.given));
+      break;
+  }
+}
+
+// The summary of a run that was complete before.
+ExitCode ReportComplete(const RunOptions& options, const ResumePlan& resume) {
+  if (options.json) {
+    const nlohmann::ordered_json json = {{"status", "complete"},
+                                         {"out", options.out},
+                                         {"frames", resume.position.written},
+                                         {"changed", false}};
+    PrintOut(JsonText(json, 2) + "\n");
+  }
+  return ExitCode::kOk;
+}
+
 }  // namespace
 
 ExitCode RunCommand(const RunOptions& given) {
@@ -184,11 +226,19 @@ ExitCode RunCommand(const RunOptions& given) {
   const ThreadTeam team(options.session.threads);
   const RunPlan plan = PlanRun(options, team, &console);
   AnnouncePlan(options, plan, &console);
+  ResumePlan resume;
+  if (options.resume) {
+    resume = PlanResume(options, plan);
+    AnnounceResume(options, resume, &console);
+    if (resume.kind == ResumePlan::Kind::kComplete) return ReportComplete(options, resume);
+  }
   const StopSignal stop;
-  RunWriter writer(options.out, OutputOptionsOf(options, plan), RunInfoOf(options, plan));
+  RunWriter writer(options.out, OutputOptionsOf(options, plan), RunInfoOf(options, plan),
+                   resume.kind == ResumePlan::Kind::kFromSnapshot ? RunWriter::Start::kResume
+                                                                  : RunWriter::Start::kNew);
   FinishedRun run;
   try {
-    run = RunInFolder(options, plan, team, stop, &writer, &console);
+    run = RunInFolder(options, plan, resume, team, stop, &writer, &console);
   } catch (const std::exception& error) {
     writer.RecordFailure(error.what());
     throw;

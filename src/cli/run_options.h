@@ -43,6 +43,14 @@ struct RunOptions {
   Precision precision = Precision::kAuto;
   uint64_t memory_limit = 0;  // bytes of the whole process, on the device; 0 = what is free
 
+  // When the run is saved so that it can be resumed. Automatic: when minutes of work would be lost,
+  // and never so often that it takes a noticeable part of the time.
+  enum class SnapshotKind { kAutomatic, kNever, kEveryFrames };
+  SnapshotKind snapshots = SnapshotKind::kAutomatic;
+  int64_t snapshot_every = 0;  // frames
+  bool keep_snapshot = false;  // of the finished map
+  bool resume = false;
+
   OutputOptions output;
   bool quiet = false;
   bool json = false;

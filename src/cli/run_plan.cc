@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/system_memory.h"
+#include "base/xxhash64.h"
 #include "cli/exit_code.h"
 #include "cli/weights_hash.h"
 #include "geometry/window_layout.h"
@@ -56,10 +57,13 @@ void CheckOutputFolder(const RunOptions& options) {
   const bool empty = fs::is_empty(out, problem);
   Check(!problem, ErrorCode::kFileUnwritable, "cannot look into the output folder {}: {}",
         options.out, problem.message());
-  Check(empty || options.output.overwrite, ErrorCode::kFileUnwritable,
-        "the output folder {} holds {}; choose another --out, or add --overwrite to {}",
-        options.out, IsRunFolder(out) ? "an earlier run" : "other files",
-        IsRunFolder(out) ? "replace it" : "write beside them");
+  const bool earlier_run = IsRunFolder(out);
+  Check(empty || options.output.overwrite || (options.resume && earlier_run),
+        ErrorCode::kFileUnwritable,
+        "the output folder {} holds {}; choose another --out, or add {}", options.out,
+        earlier_run ? "an earlier run" : "other files",
+        earlier_run ? "--overwrite to replace it, or --resume to go on with it"
+                    : "--overwrite to write beside them");
 }
 
 SourceOptions SourceOptionsOf(const RunOptions& options, Console* console) {
@@ -105,6 +109,23 @@ void CheckFrameSizes(const std::vector<FrameInfo>& infos, bool skip, RunPlan* pl
         infos.front().size.height);
 }
 
+// Of a folder the names and sizes of all images, of a video its length and its first frame.
+std::string FingerprintOf(const std::string& input, const std::vector<FrameInfo>& infos) {
+  XxHash64 hash;
+  for (const FrameInfo& info : infos) {
+    hash.Add(info.name.c_str(), info.name.size() + 1);
+    for (const int64_t number :
+         {info.source_index, int64_t{info.size.width}, int64_t{info.size.height}}) {
+      hash.Add(&number, sizeof(number));
+    }
+  }
+  std::error_code ignored;
+  const uint64_t bytes =
+      fs::is_regular_file(input, ignored) ? uint64_t{fs::file_size(input, ignored)} : 0;
+  hash.Add(&bytes, sizeof(bytes));
+  return fmt::format("xxh64:{:016x}", hash.value());
+}
+
 void LookAtInput(const RunOptions& options, const ThreadTeam& team, Console* console,
                  RunPlan* plan) {
   plan->preprocess.image_size =
@@ -116,6 +137,7 @@ void LookAtInput(const RunOptions& options, const ThreadTeam& team, Console* con
   if (listed > 1) console->Note(fmt::format("checking {} images", listed));
   const std::vector<FrameInfo> infos = plan->source->Verify(team);
   CheckFrameSizes(infos, options.skip_bad, plan);
+  plan->input_fingerprint = FingerprintOf(options.input, infos);
   const std::optional<int64_t> count = plan->source->frame_count();
   plan->frames_exact = count == static_cast<int64_t>(infos.size());
   if (!plan->frames_exact) plan->frames = count.value_or(0);

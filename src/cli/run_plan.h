@@ -26,7 +26,8 @@ struct RunPlan {
   ResizeSize size;  // of every frame
   CheckpointSummary checkpoint;
   std::string weights_hash;
-  SessionOptions session;  // complete
+  std::string input_fingerprint;  // of names and sizes, to notice that it has changed
+  SessionOptions session;         // complete
   std::optional<WindowedOptions> windows;
   MemoryPlan memory;
   uint64_t own_memory = 0;  // images and point cloud, outside of the session

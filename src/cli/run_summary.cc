@@ -19,6 +19,17 @@ Json ExportedWords(const OutputOptions& output) {
   return words;
 }
 
+Json CloudJson(const PointCloudOptions& cloud) {
+  Json json = {{"conf", cloud.filter.confidence_quantile},
+               {"voxel", cloud.voxel_size},
+               {"max_points", cloud.point_budget}};
+  if (cloud.filter.min_confidence) {
+    json.erase("conf");
+    json["conf_threshold"] = *cloud.filter.min_confidence;
+  }
+  return json;
+}
+
 Json OptionsJson(const RunOptions& options, const RunPlan& plan) {
   const ModelInfo& model = plan.checkpoint.model;
   const auto or_model = [](int value, int fallback) { return value > 0 ? value : fallback; };
@@ -45,6 +56,7 @@ Json OptionsJson(const RunOptions& options, const RunPlan& plan) {
       {"depth", options.output.frames.depth_npy},
       {"images", options.output.frames.images},
       {"exports", ExportedWords(options.output)},
+      {"cloud", CloudJson(options.output.cloud)},
   };
   if (plan.windows) {
     json["window_size"] = plan.windows->window_size;
@@ -83,6 +95,7 @@ RunInfo RunInfoOf(const RunOptions& options, const RunPlan& plan) {
   info.input = InputLabel(options.input);
   info.model_name = options.model;
   info.weights_hash = plan.weights_hash;
+  info.input_fingerprint = plan.input_fingerprint;
   info.options = OptionsJson(options, plan);
   const bool crop = plan.preprocess.mode == ResizeMode::kCrop;
   info.preprocessing = {{"mode", crop ? "crop" : "pad"},

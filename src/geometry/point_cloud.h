@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/byte_stream.h"
 #include "geometry/point_filter.h"
 #include "lingbot/camera.h"
 
@@ -97,6 +98,11 @@ class PointCloudBuilder {
 
   // The cloud so far; more frames may follow. Takes 4 to 24 bytes per candidate besides the result.
   PointCloud Build() const;
+
+  // The state, and back: a builder of the same options then makes the same cloud of the frames to
+  // come. Load throws kCorruptFile and what `source` throws; the builder is then of no more use.
+  void Save(ByteSink& sink) const;
+  void Load(ByteSource& source);
 
   int64_t capacity() const { return capacity_; }  // candidates the reservoir holds at most
 

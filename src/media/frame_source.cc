@@ -222,6 +222,23 @@ bool ImageFolderSource::Next(Image* image) {
   return false;
 }
 
+void FrameSource::SkipThrough(int64_t source_index, const std::function<bool()>& stop) {
+  Image image;
+  while (!stop()) {
+    const bool more = Next(&image);
+    if (more && image.source_index < source_index) continue;
+    Check(more && image.source_index == source_index, ErrorCode::kCorruptFile,
+          "frame {} of the input, which was used before, cannot be found again: the input has "
+          "changed",
+          source_index);
+    return;
+  }
+}
+
+void ImageFolderSource::SkipThrough(int64_t source_index, const std::function<bool()>&) {
+  while (next_ < entries_.size() && entries_[next_].source_index <= source_index) ++next_;
+}
+
 void ImageFolderSource::LogSkipped(const Entry& entry, const Error& error) const {
   Log(fmt::format("skipped image {}: {}", entry.source_index, error.what()));
 }

@@ -39,6 +39,14 @@ class FrameSource {
   // earlier frames intact.
   virtual bool Next(Image* image) = 0;
 
+  // Passes over the frames up to the one of this source_index, which increases from frame to frame:
+  // Next gives what it would have given after it. Asks `stop` now and then and gives up when it
+  // says so. Throws as Next.
+  virtual void SkipThrough(int64_t source_index, const std::function<bool()>& stop);
+
+  // Frames come as they are made and never again.
+  virtual bool live() const { return false; }
+
   // One line for the user: what the input is and which part of it is used; "" = nothing to say.
   virtual std::string description() const { return {}; }
 
@@ -84,6 +92,8 @@ class ImageFolderSource : public FrameSource {
 
   std::optional<int64_t> frame_count() const override;
   bool Next(Image* image) override;
+  // Opens none of the files.
+  void SkipThrough(int64_t source_index, const std::function<bool()>& stop) override;
 
  private:
   struct Entry {

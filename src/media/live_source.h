@@ -52,6 +52,7 @@ class LiveSource : public FrameSource {
   // Connects and waits for the first frame that is used: it alone is returned.
   std::vector<FrameInfo> Verify(const ThreadTeam& team) override;
   std::optional<int64_t> frame_count() const override { return std::nullopt; }
+  bool live() const override { return true; }
   bool Next(Image* image) override;
   std::string description() const override;
   std::string problems() const override;

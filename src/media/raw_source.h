@@ -29,6 +29,7 @@ class RawSource : public FrameSource {
 
   std::vector<FrameInfo> Verify(const ThreadTeam& team) override;
   std::optional<int64_t> frame_count() const override { return std::nullopt; }
+  bool live() const override { return true; }
 
   // Throws kFileUnreadable if nothing comes for too long. A last frame that is cut off is left out
   // and reported by problems().

@@ -61,7 +61,8 @@ void ExportSet::ReserveCloud(const FrameRecord& record) {
 }
 
 void ExportSet::AddToCloud(const FrameRecord& record) {
-  if (frames_ == 1) ReserveCloud(record);
+  if (!cloud_reserved_) ReserveCloud(record);
+  cloud_reserved_ = true;
   PointCloudFrame frame = {record.height,
                            record.width,
                            record.depth,
@@ -84,6 +85,31 @@ void ExportSet::AddFrame(const FrameRecord& record) {
   if (!ExportCameraOf(record)) ++frames_without_camera_;
   if (cloud_) AddToCloud(record);
   for (const auto& [kind, exporter] : exporters_) exporter->AddFrame(record);
+}
+
+void ExportSet::Save(ByteSink& sink) const {
+  WriteValue<uint8_t>(sink, cloud_ ? 1 : 0);
+  for (const int64_t count : {frames_, frames_without_colors_, frames_without_camera_}) {
+    WriteValue(sink, count);
+  }
+  if (cloud_) cloud_->Save(sink);
+}
+
+void ExportSet::Load(ByteSource& source) {
+  Check(ReadFlag(source, "whether there is a cloud") == cloud_.has_value(),
+        ErrorCode::kInvalidArgument, "{} was saved {} points; go on with the same options",
+        source.name(), cloud_ ? "without" : "with");
+  for (int64_t* count : {&frames_, &frames_without_colors_, &frames_without_camera_}) {
+    *count = ReadInRange<int64_t>(source, "a number of frames", 0, int64_t{1} << 40);
+  }
+  if (cloud_) cloud_->Load(source);
+}
+
+// Files of single frames are there already.
+void ExportSet::Replay(const FrameRecord& record) {
+  for (const auto& [kind, exporter] : exporters_) {
+    if (!FormatOf(kind).maps) exporter->AddFrame(record);
+  }
 }
 
 std::vector<std::string> ExportSet::Warnings(const PointCloudReport& cloud) const {

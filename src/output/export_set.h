@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/byte_stream.h"
 #include "geometry/point_cloud.h"
 #include "output/export_formats.h"
 #include "output/exporter.h"
@@ -55,6 +56,14 @@ class ExportSet {
   // Begins the files. `folder` must exist. Throws kFileUnwritable.
   void Open(const std::filesystem::path& folder);
 
+  // The state of the cloud, and back before Open: a set of the same options then goes on after the
+  // frames of the one that was saved, once Replay has been given each of them. Load throws
+  // kCorruptFile.
+  void Save(ByteSink& sink) const;
+  void Load(ByteSource& source);
+  // An earlier frame, without its maps: what exporters remember of it.
+  void Replay(const FrameRecord& record);
+
   // The record's colours may be missing: points are grey then. Throws kFileUnwritable.
   void AddFrame(const FrameRecord& record);
 
@@ -71,6 +80,7 @@ class ExportSet {
   std::optional<PointCloudBuilder> cloud_;
   std::vector<std::pair<ExportKind, std::unique_ptr<Exporter>>> exporters_;
   std::vector<uint8_t> grey_;
+  bool cloud_reserved_ = false;
   int64_t frames_ = 0;
   int64_t frames_without_colors_ = 0;
   int64_t frames_without_camera_ = 0;

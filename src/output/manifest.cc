@@ -119,7 +119,7 @@ Json PointCloudJson(const PointCloudOptions& options, const PointCloudReport& re
 }
 
 Json ManifestHead(const RunInfo& info) {
-  return {
+  Json head = {
       {"format", kRunFormat},
       {"format_version", kFormatVersion},
       {"status", "running"},
@@ -130,6 +130,8 @@ Json ManifestHead(const RunInfo& info) {
       {"preprocessing", info.preprocessing},
       {"conventions", ConventionsJson()},
   };
+  if (!info.input_fingerprint.empty()) head["input_fingerprint"] = info.input_fingerprint;
+  return head;
 }
 
 }  // namespace lingbot

@@ -13,6 +13,7 @@ namespace lingbot {
 // What the caller knows about a run; copied into manifest.json.
 struct RunInfo {
   std::string input;                     // folder, file or device, as given
+  std::string input_fingerprint;         // of what it was when the run began; "" = unknown
   std::string model_name;                // path or name of the checkpoint
   std::string weights_hash;              // with its kind, e.g. "sha256:..."
   nlohmann::ordered_json options;        // of the run, as the user may repeat them

@@ -90,6 +90,13 @@ void OutputFile::Commit() {
   }
 }
 
+void SyncFileSystem(const std::filesystem::path& folder) noexcept {
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  ::syncfs(descriptor);
+  ::close(descriptor);
+}
+
 void WriteFile(const std::filesystem::path& path, std::span<const std::byte> bytes) {
   OutputFile file(path);
   file.Write(bytes.data(), bytes.size());
@@ -102,6 +109,28 @@ void WriteFile(const std::filesystem::path& path, std::string_view text) {
 
 LineFile::LineFile(std::filesystem::path path) : path_(std::move(path)) {
   descriptor_ = OpenForWriting(path_, path_);
+}
+
+LineFile::LineFile(std::filesystem::path path, uint64_t size)
+    : path_(std::move(path)), descriptor_(::open(path_.c_str(), O_RDWR | O_CLOEXEC)), size_(size) {
+  if (descriptor_ < 0) FailWriting(path_, errno);
+  try {
+    const auto end = static_cast<off_t>(size);
+    struct stat status;
+    char last = 0;
+    const bool whole =
+        ::fstat(descriptor_, &status) == 0 && status.st_size >= end &&
+        (size == 0 || (::pread(descriptor_, &last, 1, end - 1) == 1 && last == '\n'));
+    Check(whole, ErrorCode::kCorruptFile,
+          "{} does not have a line's end after {} bytes, as it had when the run was saved",
+          path_.string(), size);
+    if (::ftruncate(descriptor_, end) != 0 || ::lseek(descriptor_, end, SEEK_SET) != end) {
+      FailWriting(path_, errno);
+    }
+  } catch (...) {
+    ::close(descriptor_);
+    throw;
+  }
 }
 
 LineFile::~LineFile() { ::close(descriptor_); }

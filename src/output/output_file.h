@@ -37,6 +37,10 @@ class OutputFile {
   uint64_t written_ = 0;
 };
 
+// Brings to the disk what has been written to the file system of `folder`, so that not even a power
+// cut takes it back. Where that cannot be done, does nothing.
+void SyncFileSystem(const std::filesystem::path& folder) noexcept;
+
 // Writes a whole file through OutputFile.
 void WriteFile(const std::filesystem::path& path, std::span<const std::byte> bytes);
 void WriteFile(const std::filesystem::path& path, std::string_view text);
@@ -47,6 +51,10 @@ class LineFile {
  public:
   // Starts an empty file, replacing an older one. Throws kFileUnwritable, as does Append.
   explicit LineFile(std::filesystem::path path);
+  // Goes on with an older file after its first `size` bytes, which must be whole lines: removes the
+  // rest. Throws kCorruptFile if the file is shorter or has no line's end there; it is then as it
+  // was.
+  LineFile(std::filesystem::path path, uint64_t size);
   ~LineFile();
   LineFile(const LineFile&) = delete;
   LineFile& operator=(const LineFile&) = delete;
@@ -57,6 +65,7 @@ class LineFile {
   void Verify() const;
 
   const std::filesystem::path& path() const { return path_; }
+  uint64_t size() const { return size_; }  // bytes of the lines so far
 
  private:
   std::filesystem::path path_;

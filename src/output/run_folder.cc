@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <system_error>
@@ -19,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uintmax_t kLargestManifest = 64u << 20;
+constexpr const char* kFrameFolders[] = {kDepthFolder, kConfidenceFolder, kImagesFolder, kNpzFolder};
 
 [[noreturn]] void FailOn(const char* verb, const fs::path& path, const std::error_code& error) {
   Fail(ErrorCode::kFileUnwritable, "cannot {} {}: {}", verb, path.string(), error.message());
@@ -62,7 +64,7 @@ void RemoveFiles(const std::vector<fs::path>& files) {
 // The manifest stays until it is replaced: should the process die here, the folder is still known
 // as a run's.
 void RemoveEarlierRun(const fs::path& folder) {
-  for (const char* name : {kDepthFolder, kConfidenceFolder, kImagesFolder, kNpzFolder}) {
+  for (const char* name : kFrameFolders) {
     RemoveFiles(ListFiles(folder / name, [](const fs::path& path) {
       return IsFrameFile(path) || IsPartialFile(path);
     }));
@@ -75,7 +77,7 @@ void RemoveEarlierRun(const fs::path& folder) {
                                    (extension == ".txt" || extension == ".bin"));
   }));
   for (const char* name : {kPlyName, kGlbName, kKittiName, kKittiTimesName, kNerfstudioName,
-                           kFramesName, kTrajectoryName}) {
+                           kFramesName, kTrajectoryName, kSnapshotName}) {
     RemoveFiles({folder / name});
   }
 }
@@ -127,6 +129,23 @@ void PrepareRunFolder(const fs::path& folder, bool overwrite) {
         "overwrite",
         folder.string());
   RemoveEarlierRun(folder);
+}
+
+void RemoveFramesFrom(const fs::path& folder, int64_t first) {
+  const auto is_later = [first](const fs::path& path) {
+    if (!IsFrameFile(path)) return false;
+    int64_t index = 0;
+    const std::string stem = path.stem().string();
+    const auto parsed = std::from_chars(stem.data(), stem.data() + stem.size(), index);
+    return parsed.ec != std::errc() || index >= first;
+  };
+  for (const char* name : kFrameFolders) {
+    RemoveFiles(ListFiles(folder / name, [&](const fs::path& path) {
+      return is_later(path) || IsPartialFile(path);
+    }));
+  }
+  RemoveFiles(ListFiles(folder, IsPartialFile));
+  RemoveFiles({folder / kPlyName});
 }
 
 void CheckRunFiles(const fs::path& folder, int64_t frames) {

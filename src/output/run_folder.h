@@ -21,6 +21,7 @@ inline constexpr char kExportName[] = "export.json";  // manifest of an export i
 inline constexpr char kDepthFolder[] = "depth";
 inline constexpr char kConfidenceFolder[] = "confidence";
 inline constexpr char kImagesFolder[] = "images";
+inline constexpr char kSnapshotName[] = "snapshot.bin";
 
 // Creates a folder and those above it. Throws kFileUnwritable with path and reason.
 void CreateFolder(const std::filesystem::path& folder);
@@ -32,6 +33,10 @@ bool IsRunFolder(const std::filesystem::path& folder);
 // so that files of two runs never mix; other files stay. Throws kFileUnwritable if it is not empty
 // and no earlier run's, unless `overwrite`, or if it is a file, or cannot be written.
 void PrepareRunFolder(const std::filesystem::path& folder, bool overwrite);
+
+// Removes the files of frames from `first` on, of an unfinished write, and the cloud, which is made
+// anew at the end. Throws kFileUnwritable.
+void RemoveFramesFrom(const std::filesystem::path& folder, int64_t first);
 
 // Held by the one run that writes into a folder. The folder must exist. Throws kFileUnwritable if
 // another process holds it; does nothing on file systems that cannot lock.

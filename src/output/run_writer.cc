@@ -20,24 +20,26 @@ bool IsPositive(const FrameRecord& record) { return record.height > 0 && record.
 }  // namespace
 
 RunWriter::RunWriter(std::filesystem::path folder, const OutputOptions& options,
-                     const RunInfo& info)
+                     const RunInfo& info, Start start)
     : folder_(std::move(folder)),
       options_(options),
       manifest_(ManifestHead(info)),
       exports_(ExportsOf(options)) {  // bad options before the folder is touched
   CreateFolder(folder_);
   lock_.emplace(folder_);
+  if (start == Start::kResume) return;
   PrepareRunFolder(folder_, options.overwrite);
   WriteManifest();
   files_.emplace(folder_, options.frames);
   if (options.trajectory) trajectory_.emplace(folder_ / kTrajectoryName);
   frames_.emplace(folder_ / kFramesName);
   exports_.Open(folder_);
+  open_ = true;
 }
 
 void RunWriter::CheckRecord(const FrameRecord& record) const {
-  Check(!finished_, ErrorCode::kInvalidArgument, "frame {} was added after the run was finished",
-        record.index);
+  Check(open_ && !finished_, ErrorCode::kInvalidArgument, "frame {} was added {}", record.index,
+        open_ ? "after the run was finished" : "before the run was resumed");
   Check(record.index > last_index_, ErrorCode::kInvalidArgument,
         "frame {} was added after frame {}; indices must grow from 0 on", record.index,
         last_index_);
@@ -140,8 +142,8 @@ std::vector<std::string> RunWriter::Warnings() const {
 }
 
 RunReport RunWriter::Finish(const RunSummary& summary) {
-  Check(!finished_, ErrorCode::kInvalidArgument, "the run in {} was finished twice",
-        folder_.string());
+  Check(open_ && !finished_, ErrorCode::kInvalidArgument, "the run in {} was finished {}",
+        folder_.string(), open_ ? "twice" : "before it was resumed");
   RunReport report;
   report.frames = frame_count_;
   report.keyframes = keyframe_count_;
@@ -169,6 +171,7 @@ RunReport RunWriter::Finish(const RunSummary& summary) {
 }
 
 void RunWriter::RecordFailure(const std::string& message) noexcept {
+  if (!open_) return;
   try {
     manifest_["frames"] = frame_count_;
     manifest_["status"] = "failed";

@@ -64,8 +64,19 @@ struct RunReport {
 // before.
 class RunWriter {
  public:
-  // Prepares the folder (PrepareRunFolder). Throws kFileUnwritable, kInvalidArgument.
-  RunWriter(std::filesystem::path folder, const OutputOptions& options, const RunInfo& info);
+  // Prepares the folder (PrepareRunFolder), or with kResume only locks it: Resume must follow.
+  // Throws kFileUnwritable, kInvalidArgument.
+  enum class Start { kNew, kResume };
+  RunWriter(std::filesystem::path folder, const OutputOptions& options, const RunInfo& info,
+            Start start = Start::kNew);
+
+  // What a later writer needs to go on after the frames so far: counters, lengths of the line
+  // files, the points of the cloud. Save brings the frames' files to the disk first.
+  void SaveState(ByteSink& sink) const;
+  // Goes on where SaveState was called: takes back the lines, files and cloud of everything that
+  // was written after it. Throws kCorruptFile if `source` is damaged or files of earlier frames are
+  // missing, kFileUnwritable.
+  void Resume(ByteSource& source);
 
   // Throws kFileUnwritable; kShapeMismatch or kInvalidArgument for a record that contradicts itself
   // or whose index does not grow (then nothing was written).
@@ -76,8 +87,8 @@ class RunWriter {
   // may follow.
   RunReport Finish(const RunSummary& summary);
 
-  // Notes in the manifest that the run ended with an error. Never throws: the error being handled
-  // matters more than the note.
+  // Notes in the manifest that the run ended with an error, unless it is still to be resumed. Never
+  // throws: the error being handled matters more than the note.
   void RecordFailure(const std::string& message) noexcept;
 
   const std::filesystem::path& folder() const { return folder_; }
@@ -85,6 +96,9 @@ class RunWriter {
  private:
   void CheckRecord(const FrameRecord& record) const;
   void AppendRecords(const FrameRecord& record, const WrittenFrame& written);
+  nlohmann::ordered_json StateJson() const;
+  void NoteResumption();
+  void ReplayExports();
   void WriteManifest();
   void WriteExports(RunReport* report);
   std::string Problem(const RunReport& report) const;
@@ -93,6 +107,7 @@ class RunWriter {
   std::filesystem::path folder_;
   OutputOptions options_;
   std::optional<FolderLock> lock_;
+  bool open_ = false;  // false: Resume must come first
   nlohmann::ordered_json manifest_;
   std::optional<FrameFiles> files_;
   std::optional<LineFile> frames_;

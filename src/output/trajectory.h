@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lingbot/camera.h"
@@ -23,11 +24,15 @@ class TumTrajectory {
   // Creates the file with a comment line that states the convention. Throws kFileUnwritable.
   explicit TumTrajectory(std::filesystem::path path);
 
+  // Goes on with an older file after its first `size` bytes, see LineFile.
+  TumTrajectory(std::filesystem::path path, uint64_t size) : file_(std::move(path), size) {}
+
   // Poses that are not finite are left out, because readers of this format choke on "nan"; returns
   // false then.
   bool Append(double timestamp, const PoseEncoding& pose);
 
   void Verify() const { file_.Verify(); }
+  uint64_t size() const { return file_.size(); }
 
  private:
   LineFile file_;
