@@ -17,6 +17,7 @@
 #include "cli/exit_code.h"
 #include "cli/export_command.h"
 #include "cli/info_command.h"
+#include "cli/localize_command.h"
 #include "cli/run_command.h"
 #include "cli/stop_signal.h"
 #include "output/manifest.h"
@@ -26,7 +27,7 @@ namespace {
 
 // In the order of --help.
 constexpr Command (*kCommands[])(CLI::App* program) = {
-    AddRunCommand, AddExportCommand, AddEvalCommand, AddInfoCommand, AddDoctorCommand,
+    AddRunCommand, AddLocalizeCommand, AddExportCommand, AddEvalCommand, AddInfoCommand, AddDoctorCommand,
 };
 
 ExitCode ReportFailure(bool json, ExitCode exit_code, const char* code,

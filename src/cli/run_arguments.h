@@ -21,7 +21,7 @@ void AddInputArguments(CLI::App* app, RunOptions* options);    // arguments_inpu
 void AddLiveArguments(CLI::App* app, RunOptions* options);     // arguments_input.cc
 void AddOutputArguments(CLI::App* app, RunOptions* options);   // arguments_output.cc
 void AddCloudArguments(CLI::App* app, RunOptions* options);    // arguments_output.cc
-void AddSnapshotArguments(CLI::App* app, RunOptions* options);
+void AddSnapshotArguments(CLI::App* app, RunOptions* options); // arguments_snapshot.cc
 void AddLongArguments(CLI::App* app, RunOptions* options);     // arguments_stream.cc
 void AddStreamArguments(CLI::App* app, RunOptions* options);   // arguments_stream.cc
 void AddMachineArguments(CLI::App* app, RunOptions* options);  // arguments_machine.cc

@@ -2,6 +2,7 @@
 #define LINGBOT_OUTPUT_TRAJECTORY_H_
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>

@@ -90,6 +90,12 @@ bool Program::WaitForError(const std::string& text) {
 
 void Program::Send(int signal) { ::kill(child_, signal); }
 
+bool Program::ended() const {
+  siginfo_t info = {};
+  return ::waitid(P_PID, static_cast<id_t>(child_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+         info.si_pid == child_;
+}
+
 Finished Program::Wait() {
   pollfd files[2] = {{out_, POLLIN, 0}, {err_, POLLIN, 0}};
   std::string* texts[2] = {&finished_.out, &finished_.err};

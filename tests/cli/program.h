@@ -41,6 +41,8 @@ class Program {
   // Reads standard error until `text` stands in it; false if the program ends before.
   bool WaitForError(const std::string& text);
   void Send(int signal);
+  pid_t process() const { return child_; }
+  bool ended() const;  // without waiting
   Finished Wait();
 
  private:
