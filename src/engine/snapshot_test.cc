@@ -20,7 +20,7 @@ using namespace lingbot::testing;  // NOLINT: the helpers of these tests
 using ::testing::HasSubstr;
 namespace fs = std::filesystem;
 
-constexpr int kIdentical = -1;  // of FirstDifference
+constexpr int kNoDifference = -1;  // of FirstDifference
 
 const Model& BFloat16Model() {
   static const Model model = [] {
@@ -96,12 +96,12 @@ void ExpectTheSameFromEveryFrameOn(const Frames& frames, const fs::path& path, c
     session.Load(path);
     const Results after = RunStream(session, {frames.begin() + i, frames.end()});
     ASSERT_EQ(before.size() + after.size(), expected.size()) << "saved after " << i;
-    ASSERT_EQ(FirstDifference(after, Rest(expected, before.size())), kIdentical)
+    ASSERT_EQ(FirstDifference(after, Rest(expected, before.size())), kNoDifference)
         << "saved after " << i << (fresh ? "" : ", into a used session");
     if (i < frames.size()) running->Add(frames[i], RecordInto(before));
   }
   running->Finish(RecordInto(before));
-  EXPECT_EQ(FirstDifference(before, expected), kIdentical) << "saving changed the session";
+  EXPECT_EQ(FirstDifference(before, expected), kNoDifference) << "saving changed the session";
 }
 
 struct Kind {
@@ -180,13 +180,13 @@ TEST_F(SnapshotTest, StreamShorterThanItsScaleFrames) {
   Session other(SmallModel(), kHeight, kWidth, SmallOptions());
   other.Load(path_);
   EXPECT_EQ(FirstDifference(RunStream(other, {frames[1]}), RunFresh(frames, SmallOptions())),
-            kIdentical);
+            kNoDifference);
   other.Save(path_);  // finished
   session.Load(path_);
   EXPECT_THROW(session.Add(frames[0], nullptr), Error);
   session.Reset();
   EXPECT_EQ(FirstDifference(RunStream(session, frames), RunFresh(frames, SmallOptions())),
-            kIdentical);
+            kNoDifference);
 }
 
 TEST_F(SnapshotTest, KeepsWhatTheProgramAdds) {
@@ -256,7 +256,7 @@ class WrongSnapshot : public SnapshotTest {
     }
     for (int i = 5; i < 10; ++i) session.Add(frames[i], RecordInto(results));
     Session fresh(model, height, width, options);
-    EXPECT_EQ(FirstDifference(results, RunStream(fresh, frames)), kIdentical);
+    EXPECT_EQ(FirstDifference(results, RunStream(fresh, frames)), kNoDifference);
   }
 };
 
@@ -375,7 +375,7 @@ TEST_F(LocalizeTest, LaterResultsAreThoseWithoutIt) {
       EXPECT_EQ(found.index, static_cast<int64_t>(i + 1));
       EXPECT_TRUE(SameOccupancy(found.cache, results.back().cache));
     }
-    EXPECT_EQ(FirstDifference(results, RunFresh(frames, options)), kIdentical);
+    EXPECT_EQ(FirstDifference(results, RunFresh(frames, options)), kNoDifference);
     session.Finish(nullptr);
     EXPECT_TRUE(std::isfinite(session.Localize(others[0]).pose[0]));
   }
@@ -398,7 +398,7 @@ TEST_F(LocalizeTest, EqualsTheStepOfAFrameThatIsNotStored) {
     RecordInto(found)(session.Localize(frames[i + 1]));
     copy.Add(frames[i + 1], RecordInto(added));
     if (added[0].keyframe) continue;
-    EXPECT_EQ(FirstDifference(found, added), kIdentical) << i;
+    EXPECT_EQ(FirstDifference(found, added), kNoDifference) << i;
     ++compared;
   }
   EXPECT_EQ(compared, 7);
