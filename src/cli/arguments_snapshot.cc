@@ -14,7 +14,7 @@ void AddSnapshotArguments(CLI::App* app, RunOptions* options) {
   AddText(
       app, "--snapshot-every", "N|auto|off",
       [options](const std::string& word) {
-        options->snapshots = word == "auto" ? Kind::kAutomatic
+        options->snapshots = word == "auto"  ? Kind::kAutomatic
                              : word == "off" ? Kind::kNever
                                              : Kind::kEveryFrames;
         if (options->snapshots == Kind::kEveryFrames) {

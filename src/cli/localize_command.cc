@@ -63,8 +63,8 @@ MapFile ReadMapFile(const std::string& path) {
   map.run = ReadNote(map.snapshot, path)["run"];
   map.preprocess.image_size = NumberIn(map, path, "/preprocessing/image_size");
   map.preprocess.patch_size = NumberIn(map, path, "/preprocessing/patch_size");
-  map.preprocess.mode = EntryOf(map, path, "/preprocessing/mode") == "pad" ? ResizeMode::kPad
-                                                                           : ResizeMode::kCrop;
+  map.preprocess.mode =
+      EntryOf(map, path, "/preprocessing/mode") == "pad" ? ResizeMode::kPad : ResizeMode::kCrop;
   ValidateOptions(map.preprocess);
   return map;
 }
@@ -110,8 +110,7 @@ std::unique_ptr<FrameSource> OpenInput(const LocalizeOptions& options, Console* 
 }
 
 void CheckImageSize(const Image& image, const MapFile& map) {
-  const ResizeSize size =
-      ComputeResizeSize(image.width, image.height, map.preprocess, image.name);
+  const ResizeSize size = ComputeResizeSize(image.width, image.height, map.preprocess, image.name);
   Check(size.out_width == map.snapshot.width && size.out_height == map.snapshot.height,
         ErrorCode::kShapeMismatch,
         "{} ({}x{}) comes to {}x{} pixels, but the map is made of frames of {}x{}", image.name,
@@ -267,22 +266,22 @@ ExitCode LocalizeCommand(const LocalizeOptions& options) {
   session.Load(options.map);
   const int64_t stored = session.occupancy().stored_frames;
   if (stored == 0) {
-    throw UsageError(ErrorCode::kInvalidArgument,
-                     fmt::format("{} holds no map yet: its run was saved after {} frames, before "
-                                 "the first {} had been processed together",
-                                 options.map, map.snapshot.frames,
-                                 map.snapshot.options.scale_frames));
+    throw UsageError(
+        ErrorCode::kInvalidArgument,
+        fmt::format("{} holds no map yet: its run was saved after {} frames, before "
+                    "the first {} had been processed together",
+                    options.map, map.snapshot.frames, map.snapshot.options.scale_frames));
   }
-  console.Note(fmt::format("map of {} frames, {} of them stored, {}x{} pixels",
-                           map.snapshot.frames, stored, map.snapshot.width, map.snapshot.height));
+  console.Note(fmt::format("map of {} frames, {} of them stored, {}x{} pixels", map.snapshot.frames,
+                           stored, map.snapshot.width, map.snapshot.height));
   const Findings findings = LocalizeAll(options, map, source.get(), &session, &console);
   Report(options, map, findings, &console);
   return ExitCode::kOk;
 }
 
 Command AddLocalizeCommand(CLI::App* program) {
-  CLI::App* app = program->add_subcommand(
-      "localize", "find the poses of images in the map that a run left");
+  CLI::App* app =
+      program->add_subcommand("localize", "find the poses of images in the map that a run left");
   const auto options = std::make_shared<LocalizeOptions>();
   AddLocalizeArguments(app, options.get());
   return {app, [options] { return LocalizeCommand(*options); },

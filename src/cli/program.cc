@@ -27,7 +27,8 @@ namespace {
 
 // In the order of --help.
 constexpr Command (*kCommands[])(CLI::App* program) = {
-    AddRunCommand, AddLocalizeCommand, AddExportCommand, AddEvalCommand, AddInfoCommand, AddDoctorCommand,
+    AddRunCommand,  AddLocalizeCommand, AddExportCommand,
+    AddEvalCommand, AddInfoCommand,     AddDoctorCommand,
 };
 
 ExitCode ReportFailure(bool json, ExitCode exit_code, const char* code,

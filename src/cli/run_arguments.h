@@ -17,15 +17,15 @@ void AddPointArguments(CLI::App* app, PointCloudOptions* cloud,
                        std::shared_ptr<MaskSource>* masks);  // arguments_output.cc
 
 // Its parts, in the order of --help: one heading each.
-void AddInputArguments(CLI::App* app, RunOptions* options);    // arguments_input.cc
-void AddLiveArguments(CLI::App* app, RunOptions* options);     // arguments_input.cc
-void AddOutputArguments(CLI::App* app, RunOptions* options);   // arguments_output.cc
-void AddCloudArguments(CLI::App* app, RunOptions* options);    // arguments_output.cc
-void AddSnapshotArguments(CLI::App* app, RunOptions* options); // arguments_snapshot.cc
-void AddLongArguments(CLI::App* app, RunOptions* options);     // arguments_stream.cc
-void AddStreamArguments(CLI::App* app, RunOptions* options);   // arguments_stream.cc
-void AddMachineArguments(CLI::App* app, RunOptions* options);  // arguments_machine.cc
-void AddMessageArguments(CLI::App* app, RunOptions* options);  // arguments_output.cc
+void AddInputArguments(CLI::App* app, RunOptions* options);     // arguments_input.cc
+void AddLiveArguments(CLI::App* app, RunOptions* options);      // arguments_input.cc
+void AddOutputArguments(CLI::App* app, RunOptions* options);    // arguments_output.cc
+void AddCloudArguments(CLI::App* app, RunOptions* options);     // arguments_output.cc
+void AddSnapshotArguments(CLI::App* app, RunOptions* options);  // arguments_snapshot.cc
+void AddLongArguments(CLI::App* app, RunOptions* options);      // arguments_stream.cc
+void AddStreamArguments(CLI::App* app, RunOptions* options);    // arguments_stream.cc
+void AddMachineArguments(CLI::App* app, RunOptions* options);   // arguments_machine.cc
+void AddMessageArguments(CLI::App* app, RunOptions* options);   // arguments_output.cc
 
 }  // namespace lingbot::cli
 

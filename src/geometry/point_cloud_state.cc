@@ -82,8 +82,7 @@ void PointCloudBuilder::Load(ByteSource& source) {
     const auto frame = ReadValue<uint32_t>(source);
     const auto pixel = ReadValue<uint32_t>(source);
     Check(frame < report_.frames, ErrorCode::kCorruptFile,
-          "{} is damaged: a point comes from frame {} of {}", source.name(), frame,
-          report_.frames);
+          "{} is damaged: a point comes from frame {} of {}", source.name(), frame, report_.frames);
     origins_.push_back({frame, pixel});
   }
   distances_ = ReadList<float>(source, "the distances of points", size);

@@ -20,7 +20,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uintmax_t kLargestManifest = 64u << 20;
-constexpr const char* kFrameFolders[] = {kDepthFolder, kConfidenceFolder, kImagesFolder, kNpzFolder};
+constexpr const char* kFrameFolders[] = {kDepthFolder, kConfidenceFolder, kImagesFolder,
+                                         kNpzFolder};
 
 [[noreturn]] void FailOn(const char* verb, const fs::path& path, const std::error_code& error) {
   Fail(ErrorCode::kFileUnwritable, "cannot {} {}: {}", verb, path.string(), error.message());

@@ -121,9 +121,8 @@ TEST_F(LocalizeTest, MapsMustHoldSomethingToLookIn) {
   const Finished early = Run({"--scale-frames", "6", "--snapshot-every", "1", "--skip-bad",
                               "--keep-snapshot", "--max-frames", "8"});
   ASSERT_EQ(early.exit_code, 0) << early.err;
-  const Finished windowed =
-      Run({"--mode", "windowed", "--scale-frames", "2", "--window-size", "4", "--keep-snapshot",
-           "--skip-bad", "--overwrite"});
+  const Finished windowed = Run({"--mode", "windowed", "--scale-frames", "2", "--window-size", "4",
+                                 "--keep-snapshot", "--skip-bad", "--overwrite"});
   ASSERT_EQ(windowed.exit_code, 0) << windowed.err;
   ExpectError(Localize("in/frame_1.png"), 2, {"windowed mode"});
 }
@@ -136,9 +135,9 @@ TEST_F(LocalizeTest, FindsFramesOfTheSampleRoom) {
   const fs::path room = fs::path(LINGBOT_SOURCE_DIR) / "samples/room/video.mp4";
   const fs::path bundled = fs::path(LINGBOT_SOURCE_DIR) / "models/nano.safetensors";
   if (!fs::exists(room) || !fs::exists(bundled)) GTEST_SKIP() << "no " << room << " or " << bundled;
-  const Finished run = RunProgram({"run", room.string(), "--model", bundled.string(), "--out",
-                                   Path("out").string(), "--no-ply", "--keep-snapshot",
-                                   "--stride", "4", "--max-frames", "16"});
+  const Finished run =
+      RunProgram({"run", room.string(), "--model", bundled.string(), "--out", Path("out").string(),
+                  "--no-ply", "--keep-snapshot", "--stride", "4", "--max-frames", "16"});
   ASSERT_EQ(run.exit_code, 0) << run.err;
   const Finished found = RunProgram(
       {"localize", map(), room.string(), "--stride", "12", "--max-frames", "5", "--json"});

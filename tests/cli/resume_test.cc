@@ -17,7 +17,8 @@ using testing::Not;
 class ResumeTest : public CliTest {
  protected:
   // The same command, into another folder.
-  std::vector<std::string> Into(const std::string& out, const std::vector<std::string>& more) const {
+  std::vector<std::string> Into(const std::string& out,
+                                const std::vector<std::string>& more) const {
     std::vector<std::string> arguments = Arguments(more);
     arguments[5] = Path(out).string();
     return arguments;
@@ -53,9 +54,8 @@ class ResumeTest : public CliTest {
   // Whole to the eye that only looks at chunks and checksums.
   static std::string BrokenPng(int index) {
     const std::string png = Png(84, 56, index);
-    testing_images::FileBytes bytes(
-        reinterpret_cast<const std::byte*>(png.data()),
-        reinterpret_cast<const std::byte*>(png.data()) + png.size());
+    testing_images::FileBytes bytes(reinterpret_cast<const std::byte*>(png.data()),
+                                    reinterpret_cast<const std::byte*>(png.data()) + png.size());
     const size_t data = png.find("IDAT") + 4;
     for (size_t i = data + 20; i < data + 60; ++i) bytes[i] = std::byte{0xff};
     testing_images::RepairChecksums(&bytes);
@@ -91,8 +91,8 @@ TEST_P(EveryMode, GoesOnAsIfNothingHadHappened) {
     }
     const Finished run = Run(command);
     ASSERT_EQ(run.exit_code, 0) << run.err;
-    EXPECT_THAT(run.err, HasSubstr("resuming from a snapshot after frame " +
-                                   std::to_string(second)));
+    EXPECT_THAT(run.err,
+                HasSubstr("resuming from a snapshot after frame " + std::to_string(second)));
     ExpectSameResults("out", "whole");
     const nlohmann::json manifest = ReadJson(Path("out/manifest.json"));
     EXPECT_EQ(manifest["status"], "complete");
@@ -146,7 +146,7 @@ TEST_F(ResumeTest, CtrlCSavesTheRun) {
   for (int i = 1; i < 400; ++i) {
     fs::create_hard_link(Path("in/frame_0.png"), Path("in/frame_" + std::to_string(i) + ".png"));
   }
-  std::vector<std::string> command = {"--scale-frames", "2", "--window", "2",
+  std::vector<std::string> command = {"--scale-frames",      "2", "--window", "2",
                                       "--camera-iterations", "1"};
   ASSERT_EQ(RunProgram(Into("whole", command)).exit_code, 0);
   command.insert(command.end(), {"--snapshot-every", "100000"});
@@ -207,7 +207,8 @@ TEST_F(ResumeTest, RefusesAnotherRun) {
   ASSERT_EQ(Run(more).exit_code, 1);
   Mend(5);
   const auto before = FilesOf("out");
-  const auto refused = [&](std::vector<std::string> command, const std::vector<std::string>& words) {
+  const auto refused = [&](std::vector<std::string> command,
+                           const std::vector<std::string>& words) {
     command.push_back("--resume");
     ExpectError(RunProgram(command), 2, words);
     EXPECT_EQ(FilesOf("out"), before);
@@ -231,7 +232,8 @@ TEST_F(ResumeTest, RefusesAnotherRun) {
   command = Arguments(more);
   command[1] = Path("other").string();
   refused(command, {"the input", "other"});
-  WriteModel(Path("model.safetensors"), {.drop = {}, .shapes = {}, .damage = "aggregator.camera_token"});
+  WriteModel(Path("model.safetensors"),
+             {.drop = {}, .shapes = {}, .damage = "aggregator.camera_token"});
   command = Arguments(more);
   command[3] = Path("model.safetensors").string();
   refused(command, {"weights"});
@@ -266,8 +268,8 @@ TEST_F(ResumeTest, LiveInputsCannotBeResumed) {
   WriteFrames(Path("in"), 1);
   ASSERT_EQ(Run().exit_code, 0);
   WriteBytes(Path("raw"), std::string(84 * 56 * 3 * 2, 'x'));
-  std::vector<std::string> command = Arguments(
-      {"--input-format", "rgb24", "--size", "84x56", "--rate", "10", "--resume"});
+  std::vector<std::string> command =
+      Arguments({"--input-format", "rgb24", "--size", "84x56", "--rate", "10", "--resume"});
   command[1] = "-";
   ExpectError(RunProgram(command, {0, "", {}, Path("raw").string()}), 2, {"live"});
 }
