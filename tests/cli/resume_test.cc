@@ -109,7 +109,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Mode{{"--scale-frames", "3", "--window", "4", "--keyframe-interval", "2",
                           "--trajectory-frames", "8"}},
                     Mode{{"--scale-frames", "2", "--window", "2", "--max-points", "3000", "--conf",
-                          "0.3", "--no-depth"}},
+                          "0.3", "--no-depth", "--export",
+                          "kitti,glb,colmap-text,colmap-bin,nerfstudio,npz"}},
                     Mode{{"--scale-frames", "2", "--mode", "windowed", "--window-size", "6",
                           "--overlap-frames", "3", "--preprocess", "pad"}}));
 
