@@ -9,10 +9,12 @@
 namespace lingbot {
 namespace {
 
-// Samples of a side that begin in the middle of the first stride.
-int SamplesOf(int side, int stride) { return (side - 1 - stride / 2) / stride + 1; }
+// Samples begin in the middle of the first stride or, where that is longer than the side, of that.
+int FirstSample(int side, int stride) { return std::min(stride / 2, (side - 1) / 2); }
 
-// The finest grid with no more than kMostSamples points that still has a point in every side.
+int SamplesOf(int side, int stride) { return (side - 1 - FirstSample(side, stride)) / stride + 1; }
+
+// Of the finest grid with no more than kMostSamples points.
 int StrideOf(int height, int width) {
   int stride = 1;
   const auto samples = [&](int s) { return int64_t{SamplesOf(height, s)} * SamplesOf(width, s); };
@@ -30,6 +32,8 @@ MotionReference::MotionReference(int height, int width) : height_(height), width
   Check(height > 0 && width > 0, ErrorCode::kInvalidArgument,
         "motion was to be measured in an image of {}x{} pixels", width, height);
   stride_ = StrideOf(height, width);
+  first_row_ = FirstSample(height, stride_);
+  first_column_ = FirstSample(width, stride_);
   rows_ = SamplesOf(height, stride_);
   columns_ = SamplesOf(width, stride_);
   samples_.assign(static_cast<size_t>(rows_) * columns_, 0.0f);
@@ -41,9 +45,9 @@ void MotionReference::Set(const PoseEncoding& pose, std::span<const float> depth
   pose_ = pose;
   auto sample = samples_.begin();
   for (int row = 0; row < rows_; ++row) {
-    const size_t v = static_cast<size_t>(row) * stride_ + stride_ / 2;
+    const size_t line = (static_cast<size_t>(row) * stride_ + first_row_) * width_;
     for (int column = 0; column < columns_; ++column) {
-      *sample++ = depth[v * width_ + static_cast<size_t>(column) * stride_ + stride_ / 2];
+      *sample++ = depth[line + static_cast<size_t>(column) * stride_ + first_column_];
     }
   }
 }
@@ -67,8 +71,8 @@ std::optional<double> MotionReference::MotionTo(const PoseEncoding& pose) const 
     for (int column = 0; column < columns_; ++column) {
       const double depth = samples_[static_cast<size_t>(row) * columns_ + column];
       if (!std::isfinite(depth) || depth <= 0) continue;
-      const double u = column * stride_ + stride_ / 2;
-      const double v = row * stride_ + stride_ / 2;
+      const double u = column * stride_ + first_column_;
+      const double v = row * stride_ + first_row_;
       const Eigen::Vector3d point = camera_from_world * (unproject(u, v, depth) - camera.center);
       const double moved = std::hypot(k.fx * point.x() / point.z() + k.cx - u,
                                       k.fy * point.y() / point.z() + k.cy - v);

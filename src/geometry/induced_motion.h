@@ -39,7 +39,8 @@ class MotionReference {
 
  private:
   int height_, width_;
-  int stride_;  // of the grid, from stride_ / 2 on
+  int stride_;  // of the grid
+  int first_row_, first_column_;
   int rows_, columns_;
   PoseEncoding pose_{};
   std::vector<float> samples_;  // [rows_, columns_] depths
