@@ -59,6 +59,12 @@ struct SessionOptions {
   int sliding_window =
       0;  // later frames whose patches stay visible; 0 = the model's own (64 as released)
   int keyframe_interval = 1;  // after the scale frames, every n-th frame is stored
+  // Instead of every n-th: a frame is stored if the image has moved further since the last stored
+  // one, in the mean over its pixels as predicted depth and poses have it, than this fraction of
+  // its width; or if that one is keyframe_max_gap frames back. 0 = off. For streams whose length is
+  // not known. Not with a keyframe_interval, not in windows.
+  double keyframe_motion = 0;
+  int keyframe_max_gap = 30;
   int camera_iterations =
       0;  // refinement passes of the camera head; 0 = the model's own (4 as released)
   // Stored frames whose special tokens are kept. Beyond it older ones are thinned out (reported

@@ -26,12 +26,31 @@ void AddStreamArguments(CLI::App* app, RunOptions* options) {
 
 void AddLongArguments(CLI::App* app, RunOptions* options) {
   BeginGroup(app, "Long sequences");
-  AddChoice<bool>(app, "--mode", &options->windowed, {{"streaming", false}, {"windowed", true}},
-                  "streaming", "one stream, or overlapping windows aligned to each other");
-  AddCount(app, "--keyframe-interval", &options->keyframe_interval, 1, "automatic",
-           "store every n-th frame; automatic: 1 up to 320 frames, else frames / 320 rounded up "
-           "(windowed: 1)");
-  AddCount(app, "--window-size", &options->windows.window_size, 1, "64",
+  AddChoice<RunMode>(app, "--mode", &options->mode,
+                     {{"auto", RunMode::kAuto},
+                      {"streaming", RunMode::kStreaming},
+                      {"windowed", RunMode::kWindowed}},
+                     "auto",
+                     "one stream, or overlapping windows aligned to each other; auto: windows for "
+                     "more than 3,200 frames, or where an option of theirs is given");
+  CLI::Option* interval = AddText(
+      app, "--keyframe-interval", "N|auto",
+      [options](const std::string& word) {
+        options->keyframe_interval =
+            word == "auto" ? 0 : static_cast<int>(ReadCount(word, 1, kMostCount));
+      },
+      "auto",
+      "store every n-th frame; auto: 1 up to 320 frames, else frames / 320 rounded up, by motion "
+      "where the length is unknown (windowed: 1)");
+  AddNumber(
+      app, "--keyframe-motion", "X",
+      [options](double motion) { options->keyframe_motion = motion; }, 0,
+      "0.05 where the length is unknown",
+      "instead, store a frame once the image has moved by this part of its width; 0 = off")
+      ->excludes(interval);
+  AddCount(app, "--keyframe-max-gap", &options->session.keyframe_max_gap, 1, "30",
+           "by motion: store a frame at the latest so many frames after the last");
+  AddCount(app, "--window-size", &options->windows.window_size, 1, "64; auto: 320 + scale frames",
            "windowed: stored frames of a window");
   CLI::Option* keyframes = AddCount(app, "--overlap-keyframes", &options->windows.overlap_keyframes,
                                     1, "none", "windowed: stored frames that neighbours share");

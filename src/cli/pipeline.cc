@@ -223,7 +223,15 @@ void Pipeline::Write(const FrameResult& result) {
   queue_.Pop();
   ++position_.written;
   times_.write += SecondsSince(start);
-  progress_.Update(position_.written, total(), result.cache);
+  CheckHealth(result);
+  progress_.Update(position_.written, total(), result.cache, health_);
+}
+
+// Says it once, when it happens: the run may take hours more.
+void Pipeline::CheckHealth(const FrameResult& result) {
+  const bool warned = !health_.warning().empty();
+  health_.Add(result.index, HealthSampleOf(result));
+  if (!warned && !health_.warning().empty()) console_->Warn(health_.warning());
 }
 
 // After a failure: frames that the session holds back are computed or cheap to compute.

@@ -12,6 +12,7 @@
 #include "cli/console.h"
 #include "cli/frame_queue.h"
 #include "cli/frame_stream.h"
+#include "cli/health.h"
 #include "cli/progress.h"
 #include "cli/resume.h"
 #include "cli/run_plan.h"
@@ -59,6 +60,7 @@ class Pipeline {
   int64_t frames() const { return position_.written; }
   int64_t new_frames() const { return position_.written - start_.written; }
   const RunTimes& times() const { return times_; }
+  const TrackingHealth& health() const { return health_; }
   // One line: what of the input could not be used; "" = nothing.
   const std::string& input_problems() const { return input_problems_; }
 
@@ -69,6 +71,7 @@ class Pipeline {
   void Feed(const Image& image, const PreprocessedFrame& frame);
   void CallStream(const std::function<void(const ResultCallback&)>& call);
   void Write(const FrameResult& result);
+  void CheckHealth(const FrameResult& result);
   std::span<const float> DepthOfImage(const FrameResult& result, const ImageMapping& mapping);
   void FlushHeldFrames();
   int64_t total() const;  // frames, as far as is known; 0 = unknown
@@ -85,6 +88,7 @@ class Pipeline {
   std::optional<DecodeAhead> frames_;  // while it runs
   FrameQueue queue_;
   Progress progress_;
+  TrackingHealth health_;
   RunTimes times_;
   std::vector<float> depth_;  // [height, width], where a frame is padded
   std::string input_problems_;

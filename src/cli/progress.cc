@@ -30,7 +30,15 @@ std::string ProgressLine(int64_t done, int64_t total, double elapsed,
                             occupancy.special_tokens);
 }
 
-void Progress::Update(int64_t done, int64_t total, const CacheOccupancy& occupancy) {
+std::string HealthText(const TrackingHealth& health) {
+  std::string text;
+  if (health.step()) text += fmt::format("  step {:.2g}x", *health.step());
+  if (health.confidence()) text += fmt::format("  confidence {:.2g}x", *health.confidence());
+  return text;
+}
+
+void Progress::Update(int64_t done, int64_t total, const CacheOccupancy& occupancy,
+                      const TrackingHealth& health) {
   const Clock::time_point now = Clock::now();
   const auto pause =
       console_->is_terminal() ? std::chrono::milliseconds(100) : std::chrono::milliseconds(5000);
@@ -38,7 +46,7 @@ void Progress::Update(int64_t done, int64_t total, const CacheOccupancy& occupan
   last_ = now;
   shown_ = true;
   const double elapsed = std::chrono::duration<double>(now - start_).count();
-  console_->Progress(ProgressLine(done, total, elapsed, occupancy, before_));
+  console_->Progress(ProgressLine(done, total, elapsed, occupancy, before_) + HealthText(health));
 }
 
 }  // namespace lingbot::cli

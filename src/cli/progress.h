@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cli/console.h"
+#include "cli/health.h"
 #include "lingbot/session.h"
 
 namespace lingbot::cli {
@@ -19,6 +20,10 @@ std::string FormatDuration(double seconds);
 std::string ProgressLine(int64_t done, int64_t total, double elapsed,
                          const CacheOccupancy& occupancy, int64_t before = 0);
 
+// "  step 1.1x  confidence 0.98x": of the last frame, against the median of those before it; what
+// is not known is left out.
+std::string HealthText(const TrackingHealth& health);
+
 // Decides when a progress line is due: ten times a second on a terminal, else every five seconds,
 // and at the first and the last frame.
 class Progress {
@@ -30,7 +35,8 @@ class Progress {
     start_ = last_ = Clock::now();
     before_ = done;
   }
-  void Update(int64_t done, int64_t total, const CacheOccupancy& occupancy);
+  void Update(int64_t done, int64_t total, const CacheOccupancy& occupancy,
+              const TrackingHealth& health);
 
  private:
   using Clock = std::chrono::steady_clock;

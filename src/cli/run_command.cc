@@ -36,7 +36,7 @@ void AnnouncePlan(const RunOptions& options, const RunPlan& plan, Console* conso
       "{} of {}x{} pixels, {} on {} in {}, attention {}, plan {} of "
       "memory ({} weights)",
       FramesText(plan.frames), size.out_width, size.out_height,
-      options.windowed ? "windowed" : "streaming", DeviceOf(model), NameOf(model.precision),
+      plan.windows ? "windowed" : "streaming", DeviceOf(model), NameOf(model.precision),
       NameOf(ResolveAttention(model, plan.session)),
       FormatBytes(plan.memory.total() + plan.own_memory), FormatBytes(plan.memory.weights)));
   if (size.resized_height > size.out_height) {
@@ -45,12 +45,11 @@ void AnnouncePlan(const RunOptions& options, const RunPlan& plan, Console* conso
         100.0 * (1.0 -
                  static_cast<double>(size.out_height) / static_cast<double>(size.resized_height))));
   }
-  if (options.keyframe_interval == 0) {
-    console->Note(fmt::format(
-        "keyframe interval {} (automatic for {}){}", plan.session.keyframe_interval,
-        FramesText(plan.frames),
-        plan.frames == 0 ? "; for more than 320 frames choose one with --keyframe-interval" : ""));
+  if (!plan.policy.mode_reason.empty()) {
+    console->Note(fmt::format("mode {} (automatic: {})", plan.windows ? "windowed" : "streaming",
+                              plan.policy.mode_reason));
   }
+  console->Note(plan.policy.keyframes);
   const int64_t together = plan.frames == 0
                                ? plan.session.scale_frames
                                : std::min<int64_t>(plan.session.scale_frames, plan.frames);
@@ -128,6 +127,7 @@ struct FinishedRun {
   Outcome outcome;
   RunReport report;
   nlohmann::ordered_json times;
+  nlohmann::ordered_json health;
 };
 
 // Loads and processes; what it throws belongs to the time before the first frame.
@@ -152,6 +152,7 @@ FinishedRun RunInFolder(const RunOptions& options, const RunPlan& plan, const Re
   RunSummary summary;
   summary.timings = run.times;
   summary.windows = WindowsJson(stream.transforms());
+  summary.health = run.health = HealthJson(pipeline.health());
   run.report = FinishFolder(computed, std::move(summary), pipeline.frames(), writer, &run.outcome);
   if (run.outcome.status == Outcome::Status::kComplete) snapshots.RemoveUnlessKept();
   if (!pipeline.input_problems().empty()) {
@@ -176,7 +177,9 @@ ExitCode Report(const RunOptions& options, const RunPlan& plan, const FinishedRu
   const RunReport& report = run.report;
   for (const std::string& warning : report.warnings) console->Warn(warning);
   if (options.json) {
-    PrintOut(JsonText(SummaryJson(options, plan, run.outcome, report, run.times), 2) + "\n");
+    nlohmann::ordered_json summary = SummaryJson(options, plan, run.outcome, report, run.times);
+    summary["health"] = run.health;
+    PrintOut(JsonText(summary, 2) + "\n");
   } else if (!options.quiet) {
     PrintOut(SummaryText(options, plan, report, run.times));
   }

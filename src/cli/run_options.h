@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 
 #include "base/option_names.h"
@@ -12,6 +13,9 @@
 #include "preprocess/resize_size.h"
 
 namespace lingbot::cli {
+
+// One stream, overlapping windows, or what suits the input.
+enum class RunMode { kAuto, kStreaming, kWindowed };
 
 // What the command line of `run` says, before anything was looked at.
 struct RunOptions {
@@ -33,11 +37,12 @@ struct RunOptions {
   double timeout = 10;                    // seconds of silence of a live input; 0 = wait for ever
   bool skip_bad = false;
 
-  bool windowed = false;
-  int keyframe_interval = 0;  // 0 = automatic
-  WindowedOptions windows;
-  // Sizes and back ends. keyframe_interval, expected_frames, memory_limit and log follow from the
-  // input and are set by PlanRun.
+  RunMode mode = RunMode::kAuto;
+  int keyframe_interval = 0;              // 0 = automatic
+  std::optional<double> keyframe_motion;  // a fraction of the image's width; 0 = not by motion
+  WindowedOptions windows{/*window_size=*/0, /*overlap_keyframes=*/0, /*overlap_frames=*/0};
+  // Sizes and back ends. keyframe_interval, keyframe_motion, expected_frames, memory_limit and log
+  // follow from the input and are set by PlanRun.
   SessionOptions session;
   DeviceChoice device;
   Precision precision = Precision::kAuto;

@@ -162,15 +162,14 @@ void PlanStream(const RunOptions& options, Console* console, RunPlan* plan) {
   if (plan->session.scale_frames == 0) {
     plan->session.scale_frames = plan->checkpoint.model.scale_frames;
   }
-  const bool automatic = options.keyframe_interval == 0;
-  plan->session.keyframe_interval = !automatic         ? options.keyframe_interval
-                                    : options.windowed ? 1
-                                                       : AutomaticKeyframeInterval(plan->frames);
+  plan->policy = ChooseStreamPolicy(options, plan->frames, plan->session.scale_frames);
+  plan->session.keyframe_interval = plan->policy.keyframe_interval;
+  plan->session.keyframe_motion = plan->policy.keyframe_motion;
   // A cache that is a little too large costs less than frames that are forgotten.
   const int64_t margin = plan->frames_exact || plan->frames == 0 ? 0 : 2 + plan->frames / 100;
   plan->session.expected_frames = plan->frames + margin;
-  if (!options.windowed) return;
-  plan->windows = options.windows;
+  plan->windows = plan->policy.windows;
+  if (!plan->windows) return;
   const int64_t window = LayoutOf(*plan).window;
   plan->session.expected_frames =
       plan->frames == 0 ? window : std::min(plan->session.expected_frames, window);
@@ -231,16 +230,6 @@ void CheckFrameSize(const RunPlan& plan, const ImageSize& image, const std::stri
         "one size: sort them apart, use --preprocess pad, or leave such frames out with --skip-bad",
         name, image.width, image.height, size.out_width, size.out_height, plan.first_name,
         plan.size.out_width, plan.size.out_height);
-}
-
-int AutomaticKeyframeInterval(int64_t frames) {
-  constexpr int64_t kTrained = 320;
-  return static_cast<int>(std::max<int64_t>(1, (frames + kTrained - 1) / kTrained));
-}
-
-std::string FramesText(int64_t frames) {
-  if (frames == 0) return "an unknown number of frames";
-  return frames == 1 ? "1 frame" : fmt::format("{} frames", frames);
 }
 
 RunPlan PlanRun(const RunOptions& options, const ThreadTeam& team, Console* console) {

@@ -9,6 +9,7 @@
 #include "base/thread_team.h"
 #include "cli/console.h"
 #include "cli/run_options.h"
+#include "cli/stream_policy.h"
 #include "lingbot/model.h"
 #include "lingbot/session.h"
 #include "media/open_source.h"
@@ -29,20 +30,14 @@ struct RunPlan {
   std::string input_fingerprint;  // of names and sizes, to notice that it has changed
   SessionOptions session;         // complete
   std::optional<WindowedOptions> windows;
+  StreamPolicy policy;  // what session and windows follow from
   MemoryPlan memory;
   uint64_t own_memory = 0;  // images and point cloud, outside of the session
 };
 
-// Every `interval`-th frame is stored: 1 up to 320 frames (the network saw no longer streams in
-// training), else frames / 320 rounded up.
-int AutomaticKeyframeInterval(int64_t frames);
-
 // Throws kShapeMismatch if an image of this size does not come to the size of the run's frames,
 // kInvalidArgument if it is too small for any.
 void CheckFrameSize(const RunPlan& plan, const ImageSize& image, const std::string& name);
-
-// "12 frames", "an unknown number of frames".
-std::string FramesText(int64_t frames);
 
 // Looks at the output folder, the checkpoint's header and the input, and checks options and
 // memory against them, cheap checks first. Throws UsageError for what is wrong with options or

@@ -34,10 +34,13 @@ Json OptionsJson(const RunOptions& options, const RunPlan& plan) {
   const ModelInfo& model = plan.checkpoint.model;
   const auto or_model = [](int value, int fallback) { return value > 0 ? value : fallback; };
   Json json = {
-      {"mode", options.windowed ? "windowed" : "streaming"},
+      {"mode", plan.windows ? "windowed" : "streaming"},
       {"scale_frames", plan.session.scale_frames},
       {"window", or_model(plan.session.sliding_window, model.sliding_window)},
+      {"keyframes", plan.session.keyframe_motion > 0 ? "motion" : "interval"},
       {"keyframe_interval", plan.session.keyframe_interval},
+      {"keyframe_motion", plan.session.keyframe_motion},
+      {"keyframe_max_gap", plan.session.keyframe_max_gap},
       {"camera_iterations", or_model(plan.session.camera_iterations, model.camera_iterations)},
       {"trajectory_frames", plan.session.trajectory_frames},
       {"strict", plan.session.strict},
@@ -120,6 +123,18 @@ Json TimesJson(const RunTimes& times, int64_t frames, double load_seconds, bool 
                                 static_cast<double>(frames);
   }
   return json;
+}
+
+Json HealthJson(const TrackingHealth& tracking) {
+  const TrackingHealth::Summary& health = tracking.summary();
+  return {{"frames", health.frames},
+          {"degraded_at", health.degraded_at ? Json(*health.degraded_at) : Json(nullptr)},
+          {"warning", tracking.warning()},
+          {"leaps", health.leaps},
+          {"low_confidence", health.low_confidence},
+          {"not_finite", health.not_finite},
+          {"largest_step", health.largest_step},
+          {"lowest_confidence", health.lowest_confidence}};
 }
 
 Json WindowsJson(const std::vector<WindowTransform>& transforms) {

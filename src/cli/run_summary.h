@@ -20,6 +20,9 @@ RunInfo RunInfoOf(const RunOptions& options, const RunPlan& plan);
 nlohmann::ordered_json TimesJson(const RunTimes& times, int64_t frames, double load_seconds,
                                  bool windowed);
 
+// What TrackingHealth has seen.
+nlohmann::ordered_json HealthJson(const TrackingHealth& health);
+
 nlohmann::ordered_json WindowsJson(const std::vector<WindowTransform>& transforms);
 
 nlohmann::ordered_json MemoryJson(const MemoryPlan& plan);

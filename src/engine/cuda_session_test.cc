@@ -230,6 +230,36 @@ TEST_F(CudaSession, SnapshotsMoveBetweenDevices) {
   ExpectClose(results, expected, 2e-5, 1e-5, "back and forth");
 }
 
+// Frames decided after their pass replay the launches of frames that are not stored.
+TEST_F(CudaSession, KeyframesByMotion) {
+  const Frames frames = MakeFrames(24);
+  SessionOptions options = SmallOptions();
+  options.trajectory_frames = 8;
+  options.keyframe_max_gap = 3;
+  for (const double motion : {1e-30, 1e9}) {  // all, and by the gap: rounding decides nothing
+    options.keyframe_motion = motion;
+    options.attention = AttentionBackend::kCpu;
+    const Results expected = RunFresh(frames, options);
+    options.attention = AttentionBackend::kSdpa;
+    const Results results = RunOnGpu(Precision::kFloat32, frames, options);
+    ExpectClose(results, expected, 2e-5, 1e-5, "motion " + std::to_string(motion));
+    for (size_t i = 0; i < frames.size(); ++i) {
+      EXPECT_EQ(results[i].keyframe, expected[i].keyframe) << i;
+    }
+  }
+  options.keyframe_motion = 0.01;
+  for (const AttentionBackend backend : Available()) {
+    options.attention = backend;
+    options.graph = true;
+    options.poison_cache = false;
+    const Results first = RunOnGpu(Precision::kBFloat16, frames, options);
+    options.graph = false;
+    options.poison_cache = true;
+    EXPECT_EQ(FirstDifference(RunOnGpu(Precision::kBFloat16, frames, options), first), -1)
+        << NameOf(backend) << " without graphs, poisoned";
+  }
+}
+
 TEST_F(CudaSession, LocalisesWithoutATrace) {
   const Frames frames = MakeFrames(14);
   const Frames others = MakeFrames(14, kHeight, kWidth, 3);

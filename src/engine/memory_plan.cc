@@ -1,6 +1,7 @@
 #include "engine/memory_plan.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <vector>
 
@@ -47,9 +48,23 @@ PatchGrid GridOf(const ModelInfo& model, int height, int width) {
 int64_t StoredFrames(const SessionOptions& options, int scale_frames) {
   const int64_t n = options.expected_frames;
   if (n <= scale_frames) return n;
+  if (options.keyframe_motion > 0) return n + 1;  // any number of them
   const int64_t interval = options.keyframe_interval;
   const int64_t stored = scale_frames + (n - scale_frames + interval - 1) / interval;
   return interval == 1 ? stored : stored + 1;
+}
+
+void CheckMotion(const SessionOptions& options) {
+  InRange("keyframe_max_gap", options.keyframe_max_gap, 1, kMostFrames);
+  const double motion = options.keyframe_motion;
+  Check(std::isfinite(motion) && motion >= 0, ErrorCode::kInvalidArgument,
+        "keyframe_motion is a fraction of the image's width, 0 or a positive number; got {}",
+        motion);
+  Check(
+      motion == 0 || options.keyframe_interval == 1, ErrorCode::kInvalidArgument,
+      "keyframe_motion ({}) and keyframe_interval ({}) exclude each other: by motion, no interval "
+      "decides which frames are stored",
+      motion, options.keyframe_interval);
 }
 
 KvCacheConfig CacheConfigOf(const ModelInfo& model, const StreamPlan& plan,
@@ -135,6 +150,7 @@ StreamPlan PlanStream(const ModelInfo& model, int height, int width,
   plan.camera_iterations = OrDefault("camera_iterations", options.camera_iterations,
                                      model.camera_iterations, kMostCameraIterations);
   InRange("keyframe_interval", options.keyframe_interval, 1, kMostFrames);
+  CheckMotion(options);
   Check(options.expected_frames >= 0, ErrorCode::kInvalidArgument,
         "expected_frames must not be negative; got {}", options.expected_frames);
   plan.setup = SetupOf(model, options.threads);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 
 #include "lingbot/error.h"
@@ -69,6 +70,15 @@ TEST(MemoryPlanTest, OptionsOutOfRangeAreNamed) {
   EXPECT_THAT(message([](auto& o) { o.scale_frames = -1; }), HasSubstr("scale_frames"));
   EXPECT_THAT(message([](auto& o) { o.sliding_window = -5; }), HasSubstr("sliding_window"));
   EXPECT_THAT(message([](auto& o) { o.keyframe_interval = 0; }), HasSubstr("keyframe_interval"));
+  EXPECT_THAT(message([](auto& o) { o.keyframe_motion = -0.1; }), HasSubstr("keyframe_motion"));
+  EXPECT_THAT(message([](auto& o) { o.keyframe_motion = std::nan(""); }),
+              HasSubstr("keyframe_motion"));
+  EXPECT_THAT(message([](auto& o) {
+                o.keyframe_motion = 0.1;
+                o.keyframe_interval = 2;
+              }),
+              HasSubstr("exclude each other"));
+  EXPECT_THAT(message([](auto& o) { o.keyframe_max_gap = 0; }), HasSubstr("keyframe_max_gap"));
   EXPECT_THAT(message([](auto& o) { o.camera_iterations = 65; }), HasSubstr("camera_iterations"));
   EXPECT_THAT(message([](auto& o) { o.trajectory_frames = 0; }), HasSubstr("trajectory_frames"));
   EXPECT_THAT(message([](auto& o) { o.expected_frames = -1; }), HasSubstr("expected_frames"));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "base/check.h"
 #include "engine/session_impl.h"
@@ -26,12 +27,30 @@ size_t FrameBytes(const StreamPlan& plan) {
 Session::Impl::Impl(const Model& model, int height, int width, const SessionOptions& options)
     : options_(options),
       memory_(PlanMemory(model.info(), height, width, options)),
-      stream_(model.impl(), CheckedPlan(model, height, width, options)) {}
+      stream_(model.impl(), CheckedPlan(model, height, width, options)) {
+  if (options.keyframe_motion > 0) keyframe_ = Keyframe{0, MotionReference(height, width)};
+}
 
-// The stored frames of spec "Streaming": all scale frames, then every keyframe_interval-th.
-bool Session::Impl::IsKeyframe(int64_t frame) const {
+// The stored frames of spec "Streaming": all scale frames, then every keyframe_interval-th, or as
+// motion has it.
+StepKind Session::Impl::KindOf(int64_t frame) const {
   const int scale_frames = stream_.plan().scale_frames;
-  return frame < scale_frames || (frame - scale_frames) % options_.keyframe_interval == 0;
+  if (frame < scale_frames) return StepKind::kStored;
+  if (keyframe_) return StepKind::kUndecided;
+  return (frame - scale_frames) % options_.keyframe_interval == 0 ? StepKind::kStored
+                                                                  : StepKind::kTransient;
+}
+
+// What has no finite pose is never stored: all later frames would attend to it. Where the motion
+// cannot be told for another reason, the gap alone decides.
+bool Session::Impl::KeepByMotion() const {
+  const PoseEncoding& pose = stream_.result(0).pose;
+  if (!std::all_of(pose.begin(), pose.end(), [](float v) { return std::isfinite(v); })) {
+    return false;
+  }
+  if (next_frame_ - keyframe_->index >= options_.keyframe_max_gap) return true;
+  const std::optional<double> motion = keyframe_->reference.MotionTo(pose);
+  return motion && *motion > options_.keyframe_motion;
 }
 
 void Session::Impl::CheckFrame(std::span<const float> rgb) const {
@@ -57,29 +76,34 @@ void Session::Impl::Add(std::span<const float> rgb, const ResultCallback& on_res
     return;
   }
   const int frames = held_ + 1;
-  Compute(frames);
-  Deliver(frames, on_result);
+  const bool stored = Compute(frames);
+  Deliver(frames, stored, on_result);
 }
 
 void Session::Impl::Finish(const ResultCallback& on_result) {
   const int frames = held_;
-  if (frames > 0) Compute(frames);
+  const bool stored = frames > 0 && Compute(frames);
   finished_ = true;
-  Deliver(frames, on_result);
+  Deliver(frames, stored, on_result);
 }
 
-void Session::Impl::Compute(int frames) {
-  stream_.Step(next_frame_, frames,
-               IsKeyframe(next_frame_) ? StepKind::kStored : StepKind::kTransient);
+bool Session::Impl::Compute(int frames) {
+  const bool stored =
+      stream_.Step(next_frame_, frames, KindOf(next_frame_), [this] { return KeepByMotion(); });
   next_frame_ += frames;
   held_ = 0;
+  if (stored && keyframe_) {
+    const StreamResult last = stream_.result(frames - 1);
+    keyframe_->index = next_frame_ - 1;
+    keyframe_->reference.Set(last.pose, last.depth);
+  }
+  return stored;
 }
 
-void Session::Impl::Deliver(int frames, const ResultCallback& on_result) {
+void Session::Impl::Deliver(int frames, bool stored, const ResultCallback& on_result) {
   if (!on_result) return;
   for (int i = 0; i < frames; ++i) {
-    const int64_t index = next_frame_ - frames + i;
-    on_result(ResultOf(i, index, IsKeyframe(index)));
+    on_result(ResultOf(i, next_frame_ - frames + i, stored));
   }
 }
 
@@ -115,11 +139,14 @@ void Session::Impl::Reset() {
   held_ = 0;
   next_frame_ = 0;
   finished_ = false;
+  if (keyframe_) keyframe_->index = 0;
 }
 
 SnapshotInfo Session::Impl::Describe() const {
   SnapshotInfo info = DescribeStream(stream_.model_info(), stream_.plan());
   info.options.keyframe_interval = options_.keyframe_interval;
+  info.options.keyframe_motion = options_.keyframe_motion;
+  if (keyframe_) info.options.keyframe_max_gap = options_.keyframe_max_gap;
   info.frames = next_frame_ + held_;
   return info;
 }
@@ -132,6 +159,25 @@ void Session::Impl::SaveState(ByteSink& sink) {
     sink.Write(stream_.input()[i].raw(), FrameBytes(stream_.plan()));
   }
   stream_.cache().Save(sink);
+  if (keyframe_) SaveKeyframe(sink);
+}
+
+void Session::Impl::SaveKeyframe(ByteSink& sink) const {
+  WriteValue<int64_t>(sink, keyframe_->index);
+  const PoseEncoding& pose = keyframe_->reference.pose();
+  sink.Write(pose.data(), sizeof(pose));
+  const std::span<const float> samples = keyframe_->reference.samples();
+  sink.Write(samples.data(), samples.size_bytes());
+}
+
+void Session::Impl::LoadKeyframe(ByteSource& source) {
+  keyframe_->index = ReadInRange<int64_t>(source, "the number of the last keyframe", 0,
+                                          std::max<int64_t>(0, next_frame_ - 1));
+  PoseEncoding pose;
+  source.Read(pose.data(), sizeof(pose));
+  std::vector<float> samples(keyframe_->reference.samples().size());
+  source.Read(samples.data(), samples.size() * sizeof(float));
+  keyframe_->reference.Restore(pose, samples);
 }
 
 void Session::Impl::LoadState(ByteSource& source) {
@@ -152,6 +198,7 @@ void Session::Impl::LoadState(ByteSource& source) {
     held_ = held;
     next_frame_ = next;
     finished_ = finished;
+    if (keyframe_) LoadKeyframe(source);
   } catch (...) {
     Reset();
     throw;

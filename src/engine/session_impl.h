@@ -1,8 +1,11 @@
 #ifndef LINGBOT_ENGINE_SESSION_IMPL_H_
 #define LINGBOT_ENGINE_SESSION_IMPL_H_
 
+#include <optional>
+
 #include "engine/snapshot.h"
 #include "engine/stream.h"
+#include "geometry/induced_motion.h"
 #include "lingbot/session.h"
 
 namespace lingbot {
@@ -33,12 +36,23 @@ class Session::Impl {
 
  private:
   bool collecting() const { return next_frame_ == 0; }
-  bool IsKeyframe(int64_t frame) const;
-  // Processes the first `frames` frames of the stream's input.
-  void Compute(int frames);
+  // By position in the stream; by motion, only scale frames are keyframes beforehand.
+  StepKind KindOf(int64_t frame) const;
+  // Whether the undecided frame that has just been computed is to be stored.
+  bool KeepByMotion() const;
+  // Processes the first `frames` frames of the stream's input; true if they were stored.
+  bool Compute(int frames);
   FrameResult ResultOf(int frame, int64_t index, bool keyframe) const;
   // Passes on the results of the last Compute.
-  void Deliver(int frames, const ResultCallback& on_result);
+  void Deliver(int frames, bool stored, const ResultCallback& on_result);
+  void SaveKeyframe(ByteSink& sink) const;
+  void LoadKeyframe(ByteSource& source);
+
+  // The last stored frame, where motion decides about the next.
+  struct Keyframe {
+    int64_t index = 0;
+    MotionReference reference;
+  };
 
   SessionOptions options_;
   MemoryPlan memory_;
@@ -46,6 +60,7 @@ class Session::Impl {
   int held_ = 0;            // scale frames collected so far
   int64_t next_frame_ = 0;  // frames processed so far
   bool finished_ = false;
+  std::optional<Keyframe> keyframe_;  // with keyframe_motion
 };
 
 }  // namespace lingbot

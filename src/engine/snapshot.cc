@@ -30,6 +30,8 @@ Json StateJson(const SnapshotInfo& info) {
                {"scale_frames", info.options.scale_frames},
                {"sliding_window", info.options.sliding_window},
                {"keyframe_interval", info.options.keyframe_interval},
+               {"keyframe_motion", info.options.keyframe_motion},
+               {"keyframe_max_gap", info.options.keyframe_max_gap},
                {"camera_iterations", info.options.camera_iterations},
                {"trajectory_frames", info.options.trajectory_frames},
                {"strict", info.options.strict}};
@@ -56,6 +58,12 @@ class HeadReader {
     Check(value.is_number_integer() && value >= 0 && value <= most, ErrorCode::kCorruptFile,
           "{} is damaged: {} is not a number from 0 to {}", name_, key, most);
     return value.get<int64_t>();
+  }
+  double Number(const char* key) const {
+    const Json& value = Find(key);
+    Check(value.is_number(), ErrorCode::kCorruptFile, "{} is damaged: {} is not a number", name_,
+          key);
+    return value.get<double>();
   }
   int Int(const char* key) const { return static_cast<int>(Integer(key, INT32_MAX)); }
   std::string Text(const char* key) const {
@@ -98,6 +106,8 @@ SnapshotInfo ReadHead(CheckedFileReader& file) {
   info.options.scale_frames = state.Int("scale_frames");
   info.options.sliding_window = state.Int("sliding_window");
   info.options.keyframe_interval = state.Int("keyframe_interval");
+  info.options.keyframe_motion = state.Number("keyframe_motion");
+  info.options.keyframe_max_gap = state.Int("keyframe_max_gap");
   info.options.camera_iterations = state.Int("camera_iterations");
   info.options.trajectory_frames = state.Int("trajectory_frames");
   info.options.strict = state.Flag("strict");

@@ -104,12 +104,16 @@ void ExpectTheSameFromEveryFrameOn(const Frames& frames, const fs::path& path, c
   EXPECT_EQ(FirstDifference(before, expected), kNoDifference) << "saving changed the session";
 }
 
+// Keeps a part of the frames of MakeFrames, whose motion is noise.
+constexpr double kMotion = 0.01;
+
 struct Kind {
   Precision precision;
   KvLayout layout;
   int interval;
   int trajectory;
   AttentionBackend attention = AttentionBackend::kAuto;
+  double motion = 0;
 };
 class EveryKind : public SnapshotTest, public ::testing::WithParamInterface<Kind> {
  protected:
@@ -122,6 +126,8 @@ class EveryKind : public SnapshotTest, public ::testing::WithParamInterface<Kind
     options.keyframe_interval = GetParam().interval;
     options.trajectory_frames = GetParam().trajectory;
     options.attention = GetParam().attention;
+    options.keyframe_motion = GetParam().motion;
+    options.keyframe_max_gap = 4;
     options.camera_iterations = 2;
     options.poison_cache = true;
     return options;
@@ -136,6 +142,7 @@ TEST_P(EveryKind, ResultsAreThoseOfAnUninterruptedSession) {
 }
 
 TEST_P(EveryKind, ResultsOfWindowsAreThoseOfAnUninterruptedSession) {
+  if (GetParam().motion > 0) GTEST_SKIP() << "windows have no keyframes by motion";
   WindowedOptions windows;
   windows.window_size = 5;
   windows.overlap_frames = GetParam().interval == 1 ? 2 : 0;  // fewer than the scale frames, or 3
@@ -149,7 +156,9 @@ INSTANTIATE_TEST_SUITE_P(
                       Kind{Precision::kFloat32, KvLayout::kInterleaved, 2, 64},
                       Kind{Precision::kBFloat16, KvLayout::kPlanes, 2, 8},
                       Kind{Precision::kBFloat16, KvLayout::kInterleaved, 1, 64},
-                      Kind{Precision::kFloat32, KvLayout::kPlanes, 3, 8, AttentionBackend::kSdpa}));
+                      Kind{Precision::kFloat32, KvLayout::kPlanes, 3, 8, AttentionBackend::kSdpa},
+                      Kind{Precision::kFloat32, KvLayout::kPlanes, 1, 8, AttentionBackend::kAuto,
+                           kMotion}));
 
 // A file may go on in the other layout: the numbers are the same, only their order in sums is not.
 TEST_F(SnapshotTest, LayoutsMayChange) {
@@ -269,6 +278,9 @@ TEST_F(WrongSnapshot, NamesWhatDiffers) {
   SessionOptions other = options;
   other.keyframe_interval = 3;
   refused(other, {"keyframe_interval", "is 2", "is 3"});
+  other.keyframe_interval = 1;
+  other.keyframe_motion = 0.25;
+  refused(other, {"keyframe_interval", "is 2", "is 1"});
   other = options;
   other.sliding_window = 5;
   refused(other, {"sliding_window", "is 2", "is 5"});

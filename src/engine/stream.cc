@@ -13,7 +13,8 @@ MemoryKind HostMemory(const StreamPlan& plan) {
   return plan.setup.on_gpu() ? MemoryKind::kPinned : MemoryKind::kPageable;
 }
 
-// Steps whose launches differ only in what they read from memory.
+// Steps whose launches differ only in what they read from memory. What becomes of the frames makes
+// no difference but the number of visible pages, which `attention` holds.
 uint64_t StepKey(const StreamPlan& plan, int64_t first_frame, int frames, uint64_t attention) {
   const uint64_t kind = first_frame == 0 ? 0 : first_frame < plan.scale_frames ? 1 : 2;
   constexpr uint64_t kMix = 0x9E3779B97F4A7C15;
@@ -62,7 +63,8 @@ void Stream::WarmUp() {
   }
 }
 
-void Stream::Step(int64_t first_frame, int frames, StepKind kind) {
+bool Stream::Step(int64_t first_frame, int frames, StepKind kind,
+                  const std::function<bool()>& keep) {
   const auto start = std::chrono::steady_clock::now();
   ops::Activate(context_);
   profile_.Clear();
@@ -81,15 +83,17 @@ void Stream::Step(int64_t first_frame, int frames, StepKind kind) {
                    plan_.graph && !observer_, [&] { RunNetwork(first_frame, frames); });
   if (!ran) cache_.MarkAppended();
   DownloadResults(frames);
-  if (kind == StepKind::kTransient) {
-    cache_.Discard();
-  } else {
+  const bool stored = kind == StepKind::kUndecided ? keep() : kind == StepKind::kStored;
+  if (stored) {
     transaction.Commit();
+  } else {
+    cache_.Discard();
   }
   stats_ = cache_.stats();
   profile_.Collect();
   RecordTimes(
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+  return stored;
 }
 
 void Stream::RunNetwork(int64_t first_frame, int frames) {

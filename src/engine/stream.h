@@ -1,6 +1,7 @@
 #ifndef LINGBOT_ENGINE_STREAM_H_
 #define LINGBOT_ENGINE_STREAM_H_
 
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -26,8 +27,11 @@ class Stream {
   const TensorView& input() const { return host_input_.view(); }
 
   // Processes the first `frames` frames of input(), the first of them frame `first_frame` of the
-  // stream. On an exception the cache is as before.
-  void Step(int64_t first_frame, int frames, StepKind kind);
+  // stream. Of an undecided step, `keep` says what becomes of the frame once result() is known.
+  // Returns whether the frames were stored. On an exception, also of `keep`, the cache is as
+  // before.
+  bool Step(int64_t first_frame, int frames, StepKind kind,
+            const std::function<bool()>& keep = nullptr);
 
   StreamResult result(int frame) const;  // of the last step
   const CacheStats& stats() const { return stats_; }

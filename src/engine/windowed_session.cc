@@ -21,6 +21,14 @@ WindowLayout LayoutOf(const StreamPlan& plan, const SessionOptions& options,
   return PlanWindows(layout);
 }
 
+const SessionOptions& WithoutMotion(const SessionOptions& options) {
+  Check(options.keyframe_motion == 0, ErrorCode::kInvalidArgument,
+        "keyframe_motion ({}) does not go with windows: they are aligned by frames that are "
+        "keyframes in both, which must be known beforehand; use a keyframe_interval",
+        options.keyframe_motion);
+  return options;
+}
+
 // The session's plan and what the overlaps keep: an image, and two results (one of either window),
 // per frame.
 MemoryPlan PlanWithOverlap(MemoryPlan plan, int height, int width, const WindowLayout& layout,
@@ -149,7 +157,7 @@ class WindowedSession::Impl {
  public:
   Impl(const Model& model, int height, int width, const SessionOptions& options,
        const WindowedOptions& windows)
-      : session_(model, height, width, options),
+      : session_(model, height, width, WithoutMotion(options)),
         windows_(windows),
         layout_(LayoutOf(session_.stream().plan(), options, windows)),
         plan_(PlanOverlap(layout_)),

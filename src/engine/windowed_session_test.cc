@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "base/system_memory.h"
 #include "engine/test_stream.h"
 #include "lingbot/error.h"
 #include "lingbot/session.h"
@@ -76,6 +77,61 @@ INSTANTIATE_TEST_SUITE_P(Windows, Combinations,
                          ::testing::Values(Combination{4, 1, 0, 0}, Combination{4, 2, 0, 0},
                                            Combination{5, 1, 4, 0}, Combination{4, 2, 0, 2},
                                            Combination{3, 1, 1, 0}));
+
+// A frame is delivered as soon as nothing can change it: with the frame itself, unless the next
+// window decides about it, or the window's place is still to be found.
+TEST(WindowedSessionTest, DeliversWhatIsKnownAtOnce) {
+  for (const auto& [window, overlap] : {std::pair{7, 3}, {7, 1}, {7, 5}, {8, 3}}) {
+    WindowedOptions windows;
+    windows.window_size = window;
+    windows.overlap_frames = overlap;
+    WindowedSession session(SmallModel(), kHeight, kWidth, SmallOptions(), windows);
+    const int64_t step = window - overlap;
+    int64_t k = 0;  // the window that takes the frame
+    Results results;
+    const Frames frames = MakeFrames(24);
+    for (int64_t frame = 0; frame < 24; ++frame) {
+      session.Add(frames[frame], RecordInto(results));
+      if (frame == k * step + window) ++k;
+      const int64_t fed = frame - k * step + 1;
+      const int64_t scale = 3;
+      const int64_t expected = k * step + (fed < scale ? 0 : std::min(fed, step));
+      EXPECT_EQ(static_cast<int64_t>(results.size()), expected)
+          << "frame " << frame << " of windows of " << window << ", overlap " << overlap;
+      EXPECT_EQ(static_cast<int64_t>(session.transforms().size()),
+                std::max<int64_t>(1, fed < scale ? k : k + 1));
+    }
+    session.Finish(RecordInto(results));
+    EXPECT_EQ(results.size(), frames.size());
+  }
+}
+
+// What one window has taken serves all others.
+TEST(WindowedSessionTest, MemoryDoesNotGrowWithTheNumberOfWindows) {
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "the sanitizer keeps what was freed";
+#endif
+  SessionOptions options = SmallOptions();
+  options.camera_iterations = 1;
+  WindowedOptions windows;
+  windows.window_size = 5;  // overlap 3, step 2
+  constexpr int kSide = 112;
+  WindowedSession session(SmallModel(), kSide, kSide, options, windows);
+  const Frames frames = MakeFrames(6, kSide, kSide);
+  int64_t delivered = 0;
+  const auto add = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      session.Add(frames[i % frames.size()], [&](const FrameResult&) { ++delivered; });
+    }
+  };
+  add(9);
+  const uint64_t after_some = PeakResidentMemory();
+  add(50);
+  EXPECT_GE(session.transforms().size(), 25u);
+  EXPECT_GE(delivered, 50);
+  // A frame's image alone has 150 kB.
+  EXPECT_LE(PeakResidentMemory(), after_some + 300'000);
+}
 
 TEST(WindowedSessionTest, ReportsWhereWindowsBegin) {
   SessionOptions options = SmallOptions();

@@ -158,6 +158,7 @@ RunReport RunWriter::Finish(const RunSummary& summary) {
   if (trajectory_) manifest_["trajectory"] = kTrajectoryName;
   if (!summary.timings.is_null()) manifest_["timings"] = summary.timings;
   if (!summary.windows.is_null()) manifest_["windows"] = summary.windows;
+  if (!summary.health.is_null()) manifest_["health"] = summary.health;
   manifest_["warnings"] = report.warnings;
   const bool only_problem = summary.error.empty() && !report.problem.empty();
   manifest_["status"] = only_problem ? "failed" : summary.status;

@@ -37,6 +37,7 @@ struct RunSummary {
   std::string error;
   nlohmann::ordered_json timings;
   nlohmann::ordered_json windows;  // windowed mode: scale and transform of every window
+  nlohmann::ordered_json health;   // how well the camera was tracked
 };
 
 struct RunReport {

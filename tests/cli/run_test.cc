@@ -59,6 +59,30 @@ TEST_F(RunTest, StoresEveryNthFrame) {
   EXPECT_THAT(run.err, Not(HasSubstr("automatic")));
 }
 
+TEST_F(RunTest, StoresByMotion) {
+  WriteFrames(Path("in"), 9);
+  const Finished run =
+      Run({"--scale-frames", "2", "--keyframe-motion", "1e6", "--keyframe-max-gap", "3", "--json"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  ExpectFrames(9);
+  EXPECT_THAT(Keyframes(Path("out")),
+              ElementsAre(true, true, false, false, true, false, false, true, false));
+  EXPECT_EQ(run.json()["options"]["keyframes"], "motion");
+  EXPECT_EQ(run.json()["options"]["keyframe_max_gap"], 3);
+}
+
+// Seven frames after two, at interval 1 within what one stream may store: the windows are asked
+// for by their option.
+TEST_F(RunTest, AnOptionOfWindowsChoosesThem) {
+  WriteFrames(Path("in"), 9);
+  const Finished run = Run({"--scale-frames", "2", "--window-size", "5", "--json"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  ExpectFrames(9);
+  EXPECT_EQ(run.json()["options"]["mode"], "windowed");
+  EXPECT_THAT(run.err, HasSubstr("mode windowed (automatic: an option of windows was given)"));
+  EXPECT_EQ(ReadJson(Path("out/manifest.json"))["windows"].size(), 3u);
+}
+
 TEST_F(RunTest, RunsWindows) {
   WriteFrames(Path("in"), 14);
   const Finished run = Run({"--mode", "windowed", "--scale-frames", "2", "--window-size", "5",
@@ -277,6 +301,7 @@ TEST_F(RunTest, SaysProgressWithRateAndCache) {
   EXPECT_THAT(run.err, testing::ContainsRegex("[0-9.]+ frames/s  ETA 0:00  cache 2 \\+ 1 pages, 3 "
                                               "stored frames, 18 specials"));
   EXPECT_THAT(run.err, HasSubstr("keyframe interval 1 (automatic for 3 frames)"));
+  EXPECT_THAT(run.err, HasSubstr("mode streaming (automatic"));
   EXPECT_THAT(run.err, Not(HasSubstr("\r")));
   EXPECT_THAT(run.out, HasSubstr("3 of 3 frames (3 stored)"));
 }

@@ -2,9 +2,12 @@
 
 #include <sys/stat.h>
 
+#include <chrono>
 #include <fstream>
+#include <thread>
 
 #include "fixtures.h"
+#include "media/open_source.h"
 #include "media/test_videos.h"
 
 namespace lingbot::cli {
@@ -131,6 +134,11 @@ TEST_F(VideoRunTest, TakesRawFramesFromStandardInput) {
   const Finished run = RunVideo("-", options, limits);
   ASSERT_EQ(run.exit_code, 0) << run.err;
   ExpectFrames(5);
+  EXPECT_THAT(run.err, HasSubstr("keyframes by motion: stored is what has moved by 5 %"));
+  const nlohmann::json used = ReadJson(Path("out/manifest.json"))["options"];
+  EXPECT_EQ(used["keyframes"], "motion");
+  EXPECT_EQ(used["keyframe_motion"], 0.05);
+  EXPECT_EQ(used["mode"], "streaming");
   EXPECT_THAT(Times(), ElementsAre(0.0, 0.1, 0.2, 0.3, 0.4));
   EXPECT_THAT(run.err, HasSubstr("an unknown number of frames of 84x56 pixels"));
   EXPECT_THAT(run.err, HasSubstr("the last frame is cut off (7 of 14112 bytes)"));
@@ -145,6 +153,46 @@ TEST_F(VideoRunTest, TakesAVideoFromStandardInput) {
   const Finished run = RunVideo("-", {}, limits);
   ASSERT_EQ(run.exit_code, 0) << run.err;
   ExpectFrames(9);
+}
+
+// A walk through a room with the bundled model; the lens is covered after 14 frames.
+TEST_F(VideoRunTest, SaysOnceThatTrackingHasDegraded) {
+  const fs::path root = LINGBOT_SOURCE_DIR;
+  const auto source = OpenSource((root / "samples/room/video.mp4").string(), {});
+  source->Verify(ThreadTeam(1));
+  std::string frames;
+  Image image;
+  for (int i = 0; i < 14 && source->Next(&image); ++i) {
+    frames.append(reinterpret_cast<const char*>(image.rgb.data()), image.rgb.size());
+  }
+  const std::string black(image.rgb.size(), '\0');
+  WriteBytes(Path("healthy"), frames);
+  WriteBytes(Path("covered"), frames + black + black + black);
+  const std::string notice = "tracking has degraded since frame ";
+  for (const bool covered : {false, true}) {
+    Limits limits;
+    limits.stdin_path = Path(covered ? "covered" : "healthy").string();
+    const Finished run =
+        RunProgram({"run", "-", "--input-format", "rgb24", "--size", "336x252", "--rate", "30",
+                    "--model", (root / "models/nano.safetensors").string(), "--out",
+                    Path("out").string(), "--overwrite", "--json"},
+                   limits);
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+    EXPECT_THAT(run.err, HasSubstr("keyframes by motion"));
+    const nlohmann::json health = ReadJson(Path("out/manifest.json"))["health"];
+    EXPECT_EQ(health, run.json()["health"]);
+    EXPECT_EQ(health["frames"], covered ? 17 : 14);
+    const size_t said = run.err.find(notice);
+    EXPECT_EQ(said != std::string::npos, covered) << run.err;
+    if (!covered) {
+      EXPECT_TRUE(health["degraded_at"].is_null());
+      EXPECT_EQ(health["warning"], "");
+      continue;
+    }
+    EXPECT_EQ(run.err.find(notice, said + 1), std::string::npos) << run.err;
+    EXPECT_EQ(health["degraded_at"], 14);
+    EXPECT_THAT(health["warning"].get<std::string>(), HasSubstr("confidence"));
+  }
 }
 
 // The writer goes on living and says nothing more.
@@ -178,6 +226,29 @@ TEST_F(SilentStream, EndsByCtrlC) {
   ExpectError(run, 130, {"interrupted by signal 2 after ", " frames; they are in "});
   EXPECT_EQ(ReadJson(Path("out/manifest.json"))["status"], "interrupted");
   EXPECT_GE(CountPoses(Path("out/trajectory_tum.txt")), 2);
+}
+
+// Windows of 5 frames, 3 apart: of 9 frames all are final when the last one has come, and in the
+// files, though the stream goes on.
+TEST_F(SilentStream, WindowsAreWrittenWhenTheyEnd) {
+  Program program(RawArguments({"--timeout", "0", "--mode", "windowed", "--window-size", "5",
+                                "--overlap-frames", "2"}),
+                  limits_);
+  std::ofstream writer(Path("fifo"), std::ios::binary);
+  SendFrames(&writer, 9);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+  const auto written = [&] {
+    return fs::exists(Path("out/frames.jsonl")) ? ReadLines(Path("out/frames.jsonl")).size() : 0;
+  };
+  while (written() < 9 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+  EXPECT_EQ(written(), 9u);
+  EXPECT_EQ(CountPoses(Path("out/trajectory_tum.txt")), 9);
+  EXPECT_EQ(ReadJson(Path("out/manifest.json"))["status"], "running");
+  program.Send(SIGINT);
+  const Finished run = program.Wait();
+  ExpectError(run, 130, {"interrupted by signal 2 after 9 frames; they are in "});
+  ExpectFrames(9, "interrupted");
+  EXPECT_EQ(ReadJson(Path("out/manifest.json"))["windows"].size(), 3u);
 }
 
 TEST_F(SilentStream, EndsByItself) {
