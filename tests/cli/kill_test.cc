@@ -131,6 +131,7 @@ class KillTest : public CliTest {
                                           "--keyframe-interval",
                                           "2",
                                           "--no-depth",
+                                          "--no-images",
                                           "--max-points",
                                           "20000"};
     arguments.insert(arguments.end(), more.begin(), more.end());
