@@ -422,7 +422,7 @@ class ExportRunTest : public testing::Test {
  protected:
   void WriteRun(const OutputOptions& options, int frames, bool finish = true) {
     Scene scene;
-    RunWriter writer(run(), options, {"in", "model", "fnv:1", {}, {}});
+    RunWriter writer(run(), options, {"in", "", "model", "fnv:1", {}, {}});
     for (int i = 0; i < frames; ++i) writer.AddFrame(scene.Frame(i));
     if (finish) writer.Finish({});
   }

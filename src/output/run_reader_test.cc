@@ -18,7 +18,7 @@ class SmallRun {
   explicit SmallRun(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
   void Write(int count, const OutputOptions& options = {}, bool finish = true) {
-    RunWriter writer(folder_, options, {"in", "model", "hash", {}, {}});
+    RunWriter writer(folder_, options, {"in", "", "model", "hash", {}, {}});
     for (int i = 0; i < count; ++i) writer.AddFrame(Frame(i));
     if (finish) writer.Finish({});
   }
@@ -161,7 +161,7 @@ TEST(RunReaderTest, PosesThatAreNoNumbersStayNone) {
   const ScratchFolder folder;
   SmallRun run(folder / "run");
   {
-    RunWriter writer(folder / "run", {}, {"in", "model", "hash", {}, {}});
+    RunWriter writer(folder / "run", {}, {"in", "", "model", "hash", {}, {}});
     FrameRecord record = run.Frame(0);
     record.pose[1] = std::numeric_limits<float>::infinity();
     record.pose[8] = std::numeric_limits<float>::quiet_NaN();

@@ -58,7 +58,7 @@ class TestStream {
 };
 
 RunInfo Info() {
-  return {"clips/küche", "tiny.safetensors", "fnv:0123", {{"window", 64}}, {{"mode", "crop"}}};
+  return {"clips/küche", "", "tiny.safetensors", "fnv:0123", {{"window", 64}}, {{"mode", "crop"}}};
 }
 
 Json Manifest(const std::filesystem::path& folder) {
