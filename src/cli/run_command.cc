@@ -29,7 +29,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-void AnnouncePlan(const RunOptions& options, const RunPlan& plan, Console* console) {
+void AnnouncePlan(const RunPlan& plan, Console* console) {
   const ModelInfo& model = plan.checkpoint.model;
   const ResizeSize& size = plan.size;
   console->Note(fmt::format(
@@ -228,7 +228,7 @@ ExitCode RunCommand(const RunOptions& given) {
   const RunOptions options = WithModel(given, &console);
   const ThreadTeam team(options.session.threads);
   const RunPlan plan = PlanRun(options, team, &console);
-  AnnouncePlan(options, plan, &console);
+  AnnouncePlan(plan, &console);
   ResumePlan resume;
   if (options.resume) {
     resume = PlanResume(options, plan);
