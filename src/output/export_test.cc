@@ -6,6 +6,7 @@
 #include <limits>
 #include <sstream>
 
+#include "base/system_memory.h"
 #include "geometry/unproject.h"
 #include "output/export_run.h"
 #include "output/export_set.h"
@@ -316,6 +317,12 @@ TEST(ExportTest, GlbFrustaStandAtTheCameras) {
   for (size_t i = 0; i < 48; ++i) EXPECT_EQ((glb.At<uint32_t, 1>(3, i)[0]) / 5, i / 16);
 }
 
+TEST(ExportTest, GlbBeyondFourGibibytesIsRefusedWithAdvice) {
+  CheckGlbSize("a.glb", 0xFFFFFFFF, 1);
+  ExpectError(ErrorCode::kInvalidArgument, "--max-points",
+              [] { CheckGlbSize("a.glb", 0x100000000, 268'000'000); });
+}
+
 TEST(ExportTest, NerfstudioLooksAlongMinusZ) {
   const ScratchFolder folder;
   Export(folder.path(), {ExportKind::kPly, ExportKind::kNerfstudio}, 2);
@@ -402,6 +409,21 @@ TEST(ExportTest, NoFrames) {
   EXPECT_FALSE(std::filesystem::exists(folder / "points.glb"));
   EXPECT_EQ(Fields(folder / "sparse/0/cameras.txt").size(), 0u);
   EXPECT_EQ(Json::parse(ReadText(folder / "transforms.json"))["frames"].size(), 0u);
+}
+
+TEST(ExportTest, MemoryDoesNotGrowWithTheStream) {
+  const ScratchFolder folder;
+  PointCloudOptions cloud = KeepAll();
+  cloud.point_budget = 10'000;
+  ExportSet set({ParseExportList("kitti,glb,colmap-bin,nerfstudio"), cloud, nullptr, 0});
+  set.Open(folder.path());
+  Scene scene;
+  for (int i = 0; i < 1000; ++i) set.AddFrame(scene.Frame(i));
+  const uint64_t before = ResidentMemory();
+  for (int i = 1000; i < 5000; ++i) set.AddFrame(scene.Frame(i));
+  // A camera of each frame is remembered: some 300 bytes in all.
+  EXPECT_LT(ResidentMemory(), before + (3u << 20));
+  EXPECT_EQ(set.Finish().points, 10'000);
 }
 
 TEST(ExportTest, NothingIsLeftBehindByAFailure) {

@@ -1,6 +1,7 @@
 #ifndef LINGBOT_OUTPUT_EXPORTER_H_
 #define LINGBOT_OUTPUT_EXPORTER_H_
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -42,6 +43,9 @@ std::unique_ptr<Exporter> MakeColmapTextExporter(const std::filesystem::path& fo
 std::unique_ptr<Exporter> MakeColmapBinExporter(const std::filesystem::path& folder);
 std::unique_ptr<Exporter> MakeNerfstudioExporter(const std::filesystem::path& folder);
 std::unique_ptr<Exporter> MakeNpzExporter(const std::filesystem::path& folder);
+
+// Throws kInvalidArgument, with advice, for what is too large for a GLB file.
+void CheckGlbSize(const std::filesystem::path& path, uint64_t bytes, uint64_t points);
 
 }  // namespace lingbot
 

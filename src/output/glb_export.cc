@@ -133,10 +133,7 @@ class GlbExporter : public Exporter {
     cameras_.erase(std::remove_if(cameras_.begin(), cameras_.end(), is_wild), cameras_.end());
     const std::string json = Describe(cloud);
     const uint64_t total = kHeaderBytes + json.size() + binary_bytes_;
-    Check(total <= std::numeric_limits<uint32_t>::max(), ErrorCode::kInvalidArgument,
-          "{} would take {} bytes for {} points, but a GLB file holds 4 GiB at most; ask for fewer "
-          "with --max-points or --voxel, or write ply",
-          path_.string(), total, cloud.points.size());
+    CheckGlbSize(path_, total, cloud.points.size());
     Write(cloud, json, static_cast<uint32_t>(total));
     CheckFile(cloud.points.size(), total);
     return {kGlbName};
@@ -273,6 +270,13 @@ class GlbExporter : public Exporter {
 };
 
 }  // namespace
+
+void CheckGlbSize(const fs::path& path, uint64_t bytes, uint64_t points) {
+  Check(bytes <= std::numeric_limits<uint32_t>::max(), ErrorCode::kInvalidArgument,
+        "{} would take {} bytes for {} points, but a GLB file holds 4 GiB at most; ask for fewer "
+        "with --max-points or --voxel, or write ply",
+        path.string(), bytes, points);
+}
 
 std::unique_ptr<Exporter> MakeGlbExporter(const fs::path& folder) {
   return std::make_unique<GlbExporter>(folder);

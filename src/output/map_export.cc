@@ -1,3 +1,6 @@
+#include <system_error>
+
+#include "base/check.h"
 #include "output/exporter.h"
 #include "output/frame_files.h"
 #include "output/run_folder.h"
@@ -9,16 +12,25 @@ namespace {
 class MapExporter : public Exporter {
  public:
   MapExporter(ExportKind kind, const std::filesystem::path& folder)
-      : depth_(kind == ExportKind::kDepth),
+      : folder_(folder),
+        depth_(kind == ExportKind::kDepth),
         files_(folder, {depth_, depth_, !depth_, /*images=*/false, /*depth_png_unit=*/0.0}) {}
 
-  void AddFrame(const FrameRecord& record) override { files_.Write(record); }
+  void AddFrame(const FrameRecord& record) override {
+    for (const auto& [kind, name] : files_.Write(record).files) {
+      std::error_code error;
+      const uintmax_t size = std::filesystem::file_size(folder_ / name, error);
+      Check(!error && size > 0, ErrorCode::kFileUnwritable, "{} was written but is {} now",
+            (folder_ / name).string(), error ? "missing" : "empty");
+    }
+  }
 
   std::vector<std::string> Finish(const PointCloud&) override {
     return {depth_ ? kDepthFolder : kConfidenceFolder};
   }
 
  private:
+  std::filesystem::path folder_;
   bool depth_;
   FrameFiles files_;
 };
