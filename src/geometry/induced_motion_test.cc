@@ -68,7 +68,8 @@ TEST(InducedMotionTest, DoesNotDependOnTheSizeOfTheImage) {
     reference.Set(Pose(0, 0, 0), Wall(2.0f, 224 * size, 336 * size));
     motion[size - 1] = reference.MotionTo(to).value();
   }
-  EXPECT_NEAR(motion[0], motion[1], 0.005 * motion[0]);
+  // The grids of the two sizes lie half a sample apart: 1 of 168 columns.
+  EXPECT_NEAR(motion[0], motion[1], 0.01 * motion[0]);
 }
 
 // Turning moves the image alike whatever the depth; in the middle by about f * angle.
@@ -133,7 +134,8 @@ TEST(InducedMotionTest, GridIsBoundedAndNeverEmpty) {
     MotionReference reference(height, width);
     EXPECT_GE(reference.samples().size(), 1u);
     EXPECT_LE(reference.samples().size(), 4096u) << width << "x" << height;
-    EXPECT_GE(reference.samples().size(), std::min<size_t>(1800, size_t{1} * height * width));
+    // From stride 1 to 2 three of four samples go: 65x64 comes to 32x32.
+    EXPECT_GE(reference.samples().size(), std::min<size_t>(1024, size_t{1} * height * width));
     reference.Set(Pose(0, 0, 0), Wall(1.0f, height, width));
   }
   EXPECT_THROW(MotionReference(0, 4), Error);
