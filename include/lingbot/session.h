@@ -182,11 +182,13 @@ class WindowedSession {
             const SnapshotSaver& more = nullptr) const;
   void Load(const std::filesystem::path& path, const SnapshotLoader& more = nullptr);
 
-  const std::vector<WindowTransform>& transforms() const;  // of the windows begun so far
+  const std::vector<WindowTransform>& transforms() const;  // of the windows placed so far
   const MemoryPlan& memory_plan() const;
   CacheOccupancy occupancy() const;
   AttentionBackend attention() const;
   const StageTimes& last_step() const;
+
+  Session::Impl& session_impl();  // that runs the windows
 
  private:
   class Impl;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <exception>
 #include <vector>
 
 #include "base/check.h"
@@ -144,6 +145,29 @@ void KeptResult::Load(ByteSource& source, size_t pixels) {
   frame.confidence = confidence;
 }
 
+// The caller's callback, which must not keep the next window from what it needs: after an exception
+// nothing more is passed on, and Rethrow has it leave once the session's state is complete.
+class CallbackGuard {
+ public:
+  explicit CallbackGuard(const ResultCallback& callback) : callback_(callback) {}
+
+  void operator()(const FrameResult& result) {
+    if (!callback_ || problem_) return;
+    try {
+      callback_(result);
+    } catch (...) {
+      problem_ = std::current_exception();
+    }
+  }
+  void Rethrow() const {
+    if (problem_) std::rethrow_exception(problem_);
+  }
+
+ private:
+  const ResultCallback& callback_;
+  std::exception_ptr problem_;
+};
+
 // A window takes thousands of frames: more windows than this are damage.
 constexpr int64_t kMostWindows = int64_t{1} << 32;
 
@@ -171,17 +195,29 @@ class WindowedSession::Impl {
   void Add(std::span<const float> rgb, const ResultCallback& on_result) {
     session_.CheckFrame(rgb);
     Check(!finished_, ErrorCode::kInvalidArgument, "a frame was added to a finished stream");
-    if (fed_ == layout_.window) StartNextWindow(on_result);
-    Feed(rgb, on_result);
+    CallbackGuard guard(on_result);
+    if (fed_ == layout_.window) StartNextWindow();
+    // Also where an earlier call failed in between.
+    while (window_ > 0 && fed_ < layout_.overlap) Feed(images_[fed_], guard);
+    Feed(rgb, guard);
+    guard.Rethrow();
   }
 
   void Finish(const ResultCallback& on_result) {
     if (finished_) return;
-    session_.Finish([&](const FrameResult& result) { Receive(result, on_result); });
-    finished_ = true;
-    for (int64_t local = layout_.step; local < fed_; ++local) {
-      on_result(kept_[local - layout_.step].frame);
+    CallbackGuard guard(on_result);
+    // A window that failed before its place was known adds nothing: the frames it was to redo stand
+    // as the window before has them.
+    const bool placed = window_ == 0 || fed_ >= layout_.overlap;
+    if (placed) {
+      session_.Finish([&](const FrameResult& result) { Receive(result, guard); });
     }
+    finished_ = true;
+    const int64_t end = placed ? fed_ : layout_.window;
+    for (int64_t local = layout_.step; local < end; ++local) {
+      guard(kept_[local - layout_.step].frame);
+    }
+    guard.Rethrow();
   }
 
   void Reset() {
@@ -211,14 +247,13 @@ class WindowedSession::Impl {
  private:
   int64_t first_frame() const { return layout_.Begin(window_); }
 
-  void StartNextWindow(const ResultCallback& on_result) {
+  void StartNextWindow() {
     session_.Reset();
     ++window_;
     fed_ = 0;
-    for (int64_t local = 0; local < layout_.overlap; ++local) Feed(images_[local], on_result);
   }
 
-  void Feed(std::span<const float> rgb, const ResultCallback& on_result) {
+  void Feed(std::span<const float> rgb, CallbackGuard& on_result) {
     session_.Add(rgb, [&](const FrameResult& result) { Receive(result, on_result); });
     // Where windows overlap by more than a step, a kept image moves forward in its own array.
     if (fed_ >= layout_.step) {
@@ -228,7 +263,7 @@ class WindowedSession::Impl {
   }
 
   // A result of the current window, not aligned yet; its index counts from the window's start.
-  void Receive(const FrameResult& result, const ResultCallback& on_result) {
+  void Receive(const FrameResult& result, CallbackGuard& on_result) {
     if (window_ == 0 || result.index >= layout_.overlap) return Deliver(result, on_result);
     pending_[result.index].Keep(result);
     if (result.index + 1 < layout_.overlap) return;
@@ -246,7 +281,7 @@ class WindowedSession::Impl {
     transforms_.push_back(Report(alignment_, first_frame()));
   }
 
-  void Deliver(FrameResult result, const ResultCallback& on_result) {
+  void Deliver(FrameResult result, CallbackGuard& on_result) {
     const int64_t local = result.index;
     scaled_depth_.assign(result.depth.begin(), result.depth.end());
     AlignDepth(alignment_, scaled_depth_);
@@ -360,6 +395,7 @@ CacheOccupancy WindowedSession::occupancy() const { return impl_->session().occu
 AttentionBackend WindowedSession::attention() const {
   return impl_->session().stream().plan().setup.attention;
 }
+Session::Impl& WindowedSession::session_impl() { return impl_->session(); }
 const StageTimes& WindowedSession::last_step() const { return impl_->session().stream().times(); }
 
 }  // namespace lingbot

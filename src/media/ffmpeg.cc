@@ -19,8 +19,17 @@ namespace {
 // Of this thread; FFmpeg opens and reads files on the thread that asks for it.
 thread_local std::array<char, 200> first_message{};
 
-void Keep(void*, int level, const char* format, va_list arguments) {
-  if (level > AV_LOG_ERROR || first_message[0] != 0) return;
+void CountError(void* object) {
+  const AVClass* type = object == nullptr ? nullptr : *static_cast<const AVClass**>(object);
+  if (type == nullptr || std::strcmp(type->class_name, "AVCodecContext") != 0) return;
+  void* counter = static_cast<AVCodecContext*>(object)->opaque;
+  if (counter != nullptr) ++static_cast<LoggedErrors*>(counter)->count;
+}
+
+void Keep(void* object, int level, const char* format, va_list arguments) {
+  if (level > AV_LOG_ERROR) return;
+  CountError(object);
+  if (first_message[0] != 0) return;
   std::vsnprintf(first_message.data(), first_message.size(), format, arguments);
 }
 

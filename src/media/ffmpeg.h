@@ -10,10 +10,13 @@ extern "C" {
 #include <libavutil/avstring.h>
 #include <libavutil/display.h>
 #include <libavutil/imgutils.h>
+#include <libavutil/opt.h>
 #include <libavutil/pixdesc.h>
 #include <libswscale/swscale.h>
 }
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -46,6 +49,11 @@ void RegisterDevices();
 // if there was none.
 void ForgetMessages();
 std::string LastMessage();
+
+// To be a decoder's `opaque`: counts the errors that it logs, on whatever thread of its own.
+struct LoggedErrors {
+  std::atomic<int64_t> count{0};
+};
 
 // What an FFmpeg error code means, followed by LastMessage if there is one.
 std::string ErrorText(int code);

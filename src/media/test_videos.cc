@@ -99,6 +99,11 @@ class Writer {
     picture_->flags |= AV_CODEC_FLAG_QSCALE;
     picture_->global_quality = 2 * FF_QP2LAMBDA;
     picture_->strict_std_compliance = FF_COMPLIANCE_UNOFFICIAL;  // MJPEG of limited range
+    if (spec_.codec_level >= 0) picture_->level = spec_.codec_level;
+    for (const auto& [key, value] : spec_.codec_options) {
+      Must(av_opt_set(picture_.get(), key.c_str(), value.c_str(), AV_OPT_SEARCH_CHILDREN),
+           "option");
+    }
     picture_stream_ = NewStream(picture_.get());
     picture_stream_->sample_aspect_ratio = picture_->sample_aspect_ratio;
     if (even()) picture_stream_->avg_frame_rate = {spec_.rate, 1};
@@ -181,13 +186,24 @@ class Writer {
       if (status == AVERROR(EAGAIN) || status == AVERROR_EOF) return;
       Must(status, "encode");
       if (codec == picture_.get() && packet->duration == 0 && even()) packet->duration = 1;
+      if (codec == picture_.get() && spec_.damage) Damage(packet.get());
       av_packet_rescale_ts(packet.get(), codec->time_base, stream->time_base);
       packet->stream_index = stream->index;
       Must(av_interleaved_write_frame(output_.get(), packet.get()), "write");
     }
   }
 
+  void Damage(AVPacket* packet) {
+    std::vector<uint8_t> coded(packet->data, packet->data + packet->size);
+    spec_.damage(coded_++, &coded);
+    Must(av_packet_make_writable(packet), "packet");
+    if (coded.size() > static_cast<size_t>(packet->size)) throw std::runtime_error("longer");
+    std::copy(coded.begin(), coded.end(), packet->data);
+    av_shrink_packet(packet, static_cast<int>(coded.size()));
+  }
+
   const VideoSpec& spec_;
+  int coded_ = 0;
   Output output_;
   Owned<AVCodecContext> picture_, sound_;
   AVStream* picture_stream_ = nullptr;

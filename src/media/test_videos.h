@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace lingbot::testing_videos {
@@ -32,6 +33,11 @@ struct VideoSpec {
   bool picture = true;               // false: nothing but sound
   // RGB of frame `index`, [height, width, 3].
   std::function<std::vector<uint8_t>(int index)> draw;
+  // Changes the coded picture `index` (in the order of coding) before it goes into the file; it may
+  // also become shorter.
+  std::function<void(int index, std::vector<uint8_t>* coded)> damage;
+  int codec_level = -1;                                            // the encoder's own
+  std::vector<std::pair<std::string, std::string>> codec_options;  // of the encoder, by its names
 };
 
 // Whether this FFmpeg has the encoder.

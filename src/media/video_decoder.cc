@@ -30,6 +30,14 @@ VideoDecoder::VideoDecoder(Demuxer* demuxer, int threads, int64_t max_pixels)
   codec_->pkt_timebase = stream.time_base;
   codec_->max_pixels = max_pixels;
   codec_->thread_count = threads;
+  codec_->opaque = &errors_;
+  // A slice that fails its checksum is patched up from the frame before, and nothing but a message
+  // says so; frames after it, up to the next that stands alone, go on from its statistics. Without
+  // threads for whole frames the message belongs to the frame that comes next.
+  if (stream.codecpar->codec_id == AV_CODEC_ID_FFV1) {
+    errors_are_damage_ = true;
+    codec_->thread_type = FF_THREAD_SLICE;
+  }
   codec_->err_recognition |= AV_EF_CRCCHECK;
   // Where frames do not build on each other a damaged one is better refused than patched up.
   const AVCodecDescriptor* description = avcodec_descriptor_get(stream.codecpar->codec_id);
@@ -46,6 +54,7 @@ bool VideoDecoder::Next() {
     const int status = avcodec_receive_frame(codec_.get(), frame_.get());
     if (status >= 0) {
       Stamp();
+      Answered();
       if (!IsDamaged()) {
         ++decoded_;
         return true;
@@ -56,7 +65,8 @@ bool VideoDecoder::Next() {
     } else if (status == AVERROR(EAGAIN)) {
       if (!Feed()) return false;
     } else {
-      AddDamage(last_packet_);
+      RefusePacket();
+      Answered();
       if (draining_ && ++failures_in_drain_ > kMostFailuresInDrain) return false;
     }
   }
@@ -67,17 +77,50 @@ bool VideoDecoder::Feed() {
   if (draining_) return false;
   if (!demuxer_->Read(packet_.get())) {
     draining_ = true;
-    return avcodec_send_packet(codec_.get(), nullptr) >= 0;
+    // The oldest of full threads has answered when the last packet was sent.
+    if (in_threads_.size() == PacketsInThreads() && in_threads_.size() > 1) in_threads_.pop_front();
+    // The answer to this may be the error of a packet before.
+    if (avcodec_send_packet(codec_.get(), nullptr) < 0) {
+      RefusePacket();
+      Answered();
+    }
+    return true;
   }
   last_packet_ = PacketSeconds();
-  const bool whole = (packet_->flags & AV_PKT_FLAG_CORRUPT) == 0 &&
-                     avcodec_send_packet(codec_.get(), packet_.get()) >= 0;
+  in_threads_.push_back(last_packet_);
+  while (in_threads_.size() > PacketsInThreads()) in_threads_.pop_front();
+  if ((packet_->flags & AV_PKT_FLAG_KEY) != 0) broken_chain_ = false;
+  if ((packet_->flags & AV_PKT_FLAG_CORRUPT) != 0) {
+    AddDamage(last_packet_);
+    broken_chain_ = true;
+  } else if (avcodec_send_packet(codec_.get(), packet_.get()) < 0) {
+    RefusePacket();
+  }
   av_packet_unref(packet_.get());
-  if (!whole) AddDamage(last_packet_);
   return true;
 }
 
-bool VideoDecoder::IsDamaged() const {
+// With threads for frames an answer comes so many packets later.
+size_t VideoDecoder::PacketsInThreads() const {
+  const bool threads = (codec_->active_thread_type & FF_THREAD_FRAME) != 0;
+  return threads ? static_cast<size_t>(codec_->thread_count) : 1;
+}
+
+void VideoDecoder::RefusePacket() {
+  AddDamage(in_threads_.empty() ? last_packet_ : in_threads_.front());
+  errors_before_ = errors_.count;
+  broken_chain_ = true;
+}
+
+void VideoDecoder::Answered() {
+  if (draining_ && in_threads_.size() > 1) in_threads_.pop_front();
+}
+
+bool VideoDecoder::IsDamaged() {
+  const int64_t errors = errors_.count - errors_before_;
+  errors_before_ += errors;
+  broken_chain_ = broken_chain_ || errors > 0;
+  if (errors_are_damage_ && broken_chain_) return true;
   return (frame_->flags & AV_FRAME_FLAG_CORRUPT) != 0 || frame_->decode_error_flags != 0;
 }
 

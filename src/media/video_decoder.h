@@ -2,6 +2,7 @@
 #define LINGBOT_MEDIA_VIDEO_DECODER_H_
 
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 #include "media/demuxer.h"
@@ -37,12 +38,18 @@ class VideoDecoder {
 
  private:
   bool Feed();
-  bool IsDamaged() const;
+  // What the decoder answered for one packet was taken; the rest waits in its threads.
+  void Answered();
+  size_t PacketsInThreads() const;  // at most, the one just sent included
+  // Counts the packet that the decoder has an error for.
+  void RefusePacket();
+  bool IsDamaged();
   void Stamp();
   void AddDamage(double seconds);
   double PacketSeconds() const;
 
   Demuxer* demuxer_;
+  ffmpeg::LoggedErrors errors_;  // of codec_, which it outlives
   ffmpeg::Owned<AVCodecContext> codec_;
   ffmpeg::Owned<AVPacket> packet_;
   ffmpeg::Owned<AVFrame> frame_;
@@ -51,7 +58,11 @@ class VideoDecoder {
   int failures_in_drain_ = 0;
   bool stamped_ = false;  // a frame has come
   double seconds_ = 0;
-  double last_packet_ = 0;  // seconds
+  double last_packet_ = 0;          // seconds
+  std::deque<double> in_threads_;   // seconds of the packets that its threads hold, and of the next
+  bool errors_are_damage_ = false;  // of the codec
+  bool broken_chain_ = false;       // since the last packet that stands alone something was damaged
+  int64_t errors_before_ = 0;       // the last frame
   double damage_start_ = 0;
   Damage damage_;
 };
