@@ -66,6 +66,14 @@ CLI::Option* AddSwitch(CLI::App* app, const std::string& name, bool* target,
       app, name, [target] { *target = true; }, text);
 }
 
+std::string ListValue(const std::string& words) {
+  std::string value;
+  for (const char c : words) {
+    if (c != ' ') value += c == ',' ? '|' : c;
+  }
+  return value + ",...";
+}
+
 int64_t ReadCount(const std::string& text, int64_t least, int64_t most) {
   const bool digits = !text.empty() && text.size() < 19 &&
                       text.find_first_not_of("0123456789") == std::string::npos;

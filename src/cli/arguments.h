@@ -58,6 +58,9 @@ CLI::Option* AddSwitch(CLI::App* app, const std::string& name, std::function<voi
 CLI::Option* AddSwitch(CLI::App* app, const std::string& name, bool* target,
                        const std::string& text);
 
+// "a, b" as the value of an option that takes several of these words, with commas between them.
+std::string ListValue(const std::string& words);
+
 // How the above read; they throw kInvalidArgument.
 int64_t ReadCount(const std::string& text, int64_t least, int64_t most);
 double ReadNumber(const std::string& text, double least);

@@ -5,29 +5,45 @@
 #include "base/check.h"
 #include "cli/arguments.h"
 #include "cli/byte_size.h"
+#include "cli/machine_arguments.h"
 #include "cli/run_arguments.h"
 
 namespace lingbot::cli {
+
+void AddModelsDir(CLI::App* app, std::string* target) {
+  AddText(
+      app, "--models-dir", "DIR",
+      [target](const std::string& word) {
+        std::error_code problem;
+        Check(std::filesystem::is_directory(word, problem), ErrorCode::kInvalidArgument,
+              "'{}' is no folder", word);
+        *target = word;
+      },
+      "models/ of the program", "folder to look into for the model's name");
+}
+
+void AddDevice(CLI::App* app, DeviceChoice* target) {
+  AddText(
+      app, "--device", "auto|cpu|cuda[:N]",
+      [target](const std::string& word) { *target = ParseDevice(word); }, "auto",
+      "the processor, or GPU number N; auto: a GPU if there is one");
+}
+
+void AddMemoryLimit(CLI::App* app, uint64_t* target, const std::string& fallback,
+                    const std::string& text) {
+  AddText(
+      app, "--memory-limit", "SIZE",
+      [target](const std::string& word) { *target = ParseByteSize(word); }, fallback, text);
+}
 
 void AddMachineArguments(CLI::App* app, RunOptions* options) {
   BeginGroup(app, "Model and machine");
   AddName(app, "--model", "FILE", &options->model, "nano, the bundled one",
           "checkpoint (.pt or .safetensors), or its name in a folder of models");
-  AddText(
-      app, "--models-dir", "DIR",
-      [options](const std::string& word) {
-        std::error_code problem;
-        Check(std::filesystem::is_directory(word, problem), ErrorCode::kInvalidArgument,
-              "'{}' is no folder", word);
-        options->models_dir = word;
-      },
-      "models/ of the program", "folder to look into for the model's name");
+  AddModelsDir(app, &options->models_dir);
   AddCount(app, "--image-size", &options->image_size, 1, "the model's",
            "width of the network's input in pixels, a multiple of its patch size", kMaxImageSize);
-  AddText(
-      app, "--device", "auto|cpu|cuda[:N]",
-      [options](const std::string& word) { options->device = ParseDevice(word); }, "auto",
-      "the processor, or GPU number N; auto: a GPU if there is one");
+  AddDevice(app, &options->device);
   AddChoice<Precision>(
       app, "--precision", &options->precision,
       {{"auto", Precision::kAuto}, {"fp32", Precision::kFloat32}, {"bf16", Precision::kBFloat16}},
@@ -39,10 +55,8 @@ void AddMachineArguments(CLI::App* app, RunOptions* options) {
       app, "--no-graph", [options] { options->session.graph = false; },
       "GPU: launch every step anew instead of replaying a CUDA graph");
   AddCount(app, "--threads", &options->session.threads, 1, "all cores", "processor threads", 1024);
-  AddText(
-      app, "--memory-limit", "SIZE",
-      [options](const std::string& word) { options->memory_limit = ParseByteSize(word); },
-      "what is free", "most memory this process may plan for, such as 4GiB or 800MB");
+  AddMemoryLimit(app, &options->memory_limit, "what is free",
+                 "most memory this process may plan for, such as 4GiB or 800MB");
 }
 
 }  // namespace lingbot::cli

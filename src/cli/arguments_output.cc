@@ -46,11 +46,11 @@ void AddOutputArguments(CLI::App* app, RunOptions* options) {
   AddSwitch(app, "--overwrite", &output->overwrite,
             "replace an earlier run, or write beside other files");
   CLI::Option* list = AddText(
-      app, "--export", "LIST",
+      app, "--export", ListValue(ExportWords()),
       [output](const std::string& words) { TakeExportList(words, output); },
       "tum,ply,depth,confidence",
-      "what to make, separated by commas: " + ExportWords() +
-          "; poses, depth and confidence are written as frames come and always there");
+      "what to make, separated by commas; poses, depth and confidence are written as frames come "
+      "and always there");
   AddSwitch(
       app, "--no-ply", [output] { output->ply = false; }, "write no point cloud")
       ->excludes(list);

@@ -6,9 +6,11 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/check.h"
 #include "base/system_memory.h"
 #include "cli/arguments.h"
 #include "cli/console.h"
+#include "cli/machine_arguments.h"
 #include "cli/memory_table.h"
 #include "cli/model_lookup.h"
 #include "cli/names.h"
@@ -87,25 +89,55 @@ std::string MachineText(const ProcessorInfo& processor, uint64_t available) {
       GpusText());
 }
 
+ModelInfo ModelOf(const DoctorOptions& options) {
+  if (options.model.empty()) return ReleasedModel();
+  const auto path = AsUsage([&] { return LookUpModel(options.model, options.models_dir); });
+  return InspectCheckpoint(path, OnCpu()).model;
+}
+
+bool UsesGpu(const DeviceChoice& device) {
+  if (device.kind == DeviceKind::kCpu) return false;
+  std::string reason;
+  const bool there = !CudaDevices(&reason).empty();
+  Check(there || device.kind != DeviceKind::kCuda, ErrorCode::kUnavailable,
+        "--device {}: there is no GPU here: {}", NameOf(device), reason);
+  return there;
+}
+
 }  // namespace
 
 ExitCode DoctorCommand(const DoctorOptions& options) {
-  const ModelInfo model = options.model.empty()
-                              ? ReleasedModel()
-                              : InspectCheckpoint(LookUpModel(options.model, ""), OnCpu()).model;
+  ModelInfo model = ModelOf(options);
+  const bool on_gpu = UsesGpu(options.device);
+  if (on_gpu) {
+    UseCudaDevice(options.device.ordinal);
+    model.device = DeviceKind::kCuda;
+    model.device_ordinal = options.device.ordinal;
+  }
   const ProcessorInfo processor = DescribeProcessor();
-  const uint64_t available = AvailableMemory();
+  const uint64_t free = AvailableMemory();
+  const uint64_t available = options.memory_limit > 0 ? options.memory_limit
+                             : on_gpu                 ? FreeCudaMemory()
+                                                      : free;
   const std::vector<MemoryRow> rows = MemoryTable(model, Windows());
   if (options.json) {
-    nlohmann::ordered_json json = MachineJson(processor, available);
+    nlohmann::ordered_json json = MachineJson(processor, free);
     json["model"] = model.source;
+    json["device"] = DeviceOf(model);
+    json["fits_into_bytes"] = available;
     json["memory"] = MemoryTableJson(rows, available);
     PrintOut(JsonText(json, 2) + "\n");
-  } else {
-    PrintOut(MachineText(processor, available) +
-             fmt::format("what streams of any length need with {}\n", OneLine(model.source)) +
-             MemoryTableText(rows, available));
+    return ExitCode::kOk;
   }
+  PrintOut(
+      MachineText(processor, free) +
+      fmt::format("what streams of any length need with {} on {}{}; weights: {} in fp32, {} in "
+                  "bf16\n",
+                  OneLine(model.source), DeviceOf(model),
+                  available > 0 ? fmt::format(", against {}", FormatBytes(available)) : "",
+                  FormatBytes(rows.front().plan.weights),
+                  FormatBytes(rows[Windows().size()].plan.weights)) +
+      MemoryTableText(rows, available));
   return ExitCode::kOk;
 }
 
@@ -115,6 +147,10 @@ Command AddDoctorCommand(CLI::App* program) {
   const auto options = std::make_shared<DoctorOptions>();
   AddName(app, "--model", "FILE", &options->model, "the released network's sizes",
           "checkpoint, or its name, whose sizes count");
+  AddModelsDir(app, &options->models_dir);
+  AddDevice(app, &options->device);
+  AddMemoryLimit(app, &options->memory_limit, "what is free",
+                 "what must fit into so much, such as 4GiB or 800MB");
   AddSwitch(app, "--json", &options->json, "as JSON");
   return {app, [options] { return DoctorCommand(*options); }, [options] { return options->json; }};
 }

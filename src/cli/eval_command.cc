@@ -95,9 +95,9 @@ ExitCode EvalCommand(const EvalOptions& options) {
   reading.path = options.truth;
   reading.depth = options.truth_depth;
   reading.tolerance = options.evaluation.tolerance;
-  const RunTrack run = ReadRun(options.run);
-  const GroundTruth truth = ReadGroundTruth(reading);
-  const Evaluation evaluation = Evaluate(run, truth, options.evaluation);
+  const RunTrack run = AsUsage([&] { return ReadRun(options.run); });
+  const GroundTruth truth = AsUsage([&] { return ReadGroundTruth(reading); });
+  const Evaluation evaluation = AsUsage([&] { return Evaluate(run, truth, options.evaluation); });
   const EvaluationNames names = {OneLine(options.run), OneLine(options.truth), truth.format};
   if (!options.plot.empty()) {
     WriteFile(options.plot, EvaluationPlot(evaluation, names.run + " against " + names.truth));

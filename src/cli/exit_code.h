@@ -18,6 +18,16 @@ class UsageError : public Error {
   using Error::Error;
 };
 
+// Errors of `body` are the user's to mend before anything can begin.
+template <typename Body>
+auto AsUsage(Body&& body) {
+  try {
+    return body();
+  } catch (const Error& error) {
+    throw UsageError(error.code(), error.what());
+  }
+}
+
 }  // namespace lingbot::cli
 
 #endif  // LINGBOT_CLI_EXIT_CODE_H_

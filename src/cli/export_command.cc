@@ -99,7 +99,7 @@ Command AddExportCommand(CLI::App* program) {
   BeginGroup(app, "Outputs");
   AddRequired(app, "RUN", "DIR", &options->run, "folder of lingbot-map run");
   AddText(
-      app, "--export", "LIST",
+      app, "--export", ListValue(ExportWords()),
       [options = options.get()](const std::string& list) {
         options->kinds = ParseExportList(list);
       },

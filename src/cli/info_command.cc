@@ -8,6 +8,7 @@
 #include "base/system_memory.h"
 #include "cli/arguments.h"
 #include "cli/console.h"
+#include "cli/machine_arguments.h"
 #include "cli/memory_table.h"
 #include "cli/model_lookup.h"
 #include "cli/names.h"
@@ -94,7 +95,7 @@ std::string SummaryText(const std::string& file, const CheckpointSummary& summar
 
 ExitCode InfoCommand(const InfoOptions& given) {
   InfoOptions options = given;
-  options.file = LookUpModel(given.file, /*models_dir=*/"").string();
+  options.file = AsUsage([&] { return LookUpModel(given.file, given.models_dir).string(); });
   const CheckpointSummary summary = InspectCheckpoint(options.file, OnCpu());
   const std::vector<MemoryRow> rows = MemoryTable(summary.model, {summary.model.sliding_window});
   PrintOut(options.json ? JsonText(SummaryJson(options.file, summary, rows), 2) + "\n"
@@ -106,6 +107,7 @@ Command AddInfoCommand(CLI::App* program) {
   CLI::App* app = program->add_subcommand("info", "describe a checkpoint");
   const auto options = std::make_shared<InfoOptions>();
   AddRequired(app, "FILE", "FILE", &options->file, "checkpoint (.pt or .safetensors), or its name");
+  AddModelsDir(app, &options->models_dir);
   AddSwitch(app, "--json", &options->json, "as JSON");
   return {app, [options] { return InfoCommand(*options); }, [options] { return options->json; }};
 }

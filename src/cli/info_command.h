@@ -10,6 +10,7 @@ namespace lingbot::cli {
 
 struct InfoOptions {
   std::string file;
+  std::string models_dir;  // looked into first for names
   bool json = false;
 };
 

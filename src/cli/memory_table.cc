@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/system_memory.h"
@@ -10,18 +12,34 @@
 namespace lingbot::cli {
 namespace {
 
+// The model's own width, three quarters and half of it, in multiples of the patch.
 std::vector<std::pair<int, int>> SizesOf(const ModelInfo& model) {
   std::vector<std::pair<int, int>> sizes;  // width, height
-  const auto add = [&](int width, int height) {
-    if (width % model.patch_size == 0 && height % model.patch_size == 0) {
-      sizes.emplace_back(width, height);
-    }
+  const auto rounded = [&](double side) {
+    const double patches = std::max(1.0, std::nearbyint(side / model.patch_size));
+    return static_cast<int>(patches) * model.patch_size;
   };
-  add(518, 294);
-  add(518, 392);
-  add(518, 518);
-  if (model.img_size != 518) add(model.img_size, model.img_size);
+  const auto add = [&](double width, double proportions) {
+    const std::pair<int, int> size(rounded(width), rounded(rounded(width) * proportions));
+    if (std::find(sizes.begin(), sizes.end(), size) == sizes.end()) sizes.push_back(size);
+  };
+  for (const double proportions : {9.0 / 16, 3.0 / 4, 1.0}) add(model.img_size, proportions);
+  for (const double part : {0.75, 0.5}) add(part * model.img_size, 9.0 / 16);
   return sizes;
+}
+
+// One line of the table: all windows of a size.
+std::string SizeText(const MemoryRow* first, size_t windows, uint64_t available) {
+  std::string text =
+      fmt::format("  {:<10}{:>10}", fmt::format("{}x{}", first->width, first->height),
+                  NameOf(first->precision));
+  for (size_t i = 0; i < windows; ++i) {
+    const uint64_t bytes = first[i].plan.total();
+    text += fmt::format("{:>12}", FormatBytes(bytes) + (available > 0 && bytes > available ? " -"
+                                                        : available > 0                    ? " +"
+                                                                                           : ""));
+  }
+  return text + "\n";
 }
 
 }  // namespace
@@ -50,8 +68,8 @@ ModelInfo ReleasedModel() {
 std::vector<MemoryRow> MemoryTable(const ModelInfo& model, const std::vector<int>& windows) {
   std::vector<MemoryRow> rows;
   for (const auto& [width, height] : SizesOf(model)) {
-    for (const int window : windows) {
-      for (const Precision precision : {Precision::kFloat32, Precision::kBFloat16}) {
+    for (const Precision precision : {Precision::kFloat32, Precision::kBFloat16}) {
+      for (const int window : windows) {
         ModelInfo in_precision = model;
         in_precision.precision = precision;
         in_precision.weight_bytes = 0;
@@ -80,16 +98,22 @@ nlohmann::ordered_json MemoryTableJson(const std::vector<MemoryRow>& rows, uint6
 }
 
 std::string MemoryTableText(const std::vector<MemoryRow>& rows, uint64_t available) {
-  std::string text = fmt::format("  {:<10}{:>7}{:>11}{:>11}{:>11}{}\n", "frames", "window",
-                                 "precision", "memory", "weights", available > 0 ? "   fits" : "");
-  for (const MemoryRow& row : rows) {
-    const char* fits = available == 0 ? "" : row.plan.total() <= available ? "   yes" : "   no";
-    text +=
-        fmt::format("  {:<10}{:>7}{:>11}{:>11}{:>11}{}\n",
-                    fmt::format("{}x{}", row.width, row.height), row.window, NameOf(row.precision),
-                    FormatBytes(row.plan.total()), FormatBytes(row.plan.weights), fits);
+  size_t windows = 1;
+  while (windows < rows.size() && rows[windows].window != rows[0].window) ++windows;
+  std::string text = fmt::format("  {:<10}{:>10}", "frames", "precision");
+  for (size_t i = 0; i < windows && i < rows.size(); ++i) {
+    text += fmt::format("{:>12}", fmt::format("window {}", rows[i].window));
   }
-  return text;
+  text += "\n";
+  for (size_t i = 0; i + windows <= rows.size(); i += windows) {
+    text += SizeText(&rows[i], windows, available);
+  }
+  if (available == 0 || rows.empty()) return text;
+  const bool any = std::any_of(rows.begin(), rows.end(),
+                               [&](const MemoryRow& row) { return row.plan.total() <= available; });
+  return text + (any ? "  + fits, - does not: --image-size and --window of run choose\n"
+                     : "  none of these fits: a smaller --image-size or --window, or another "
+                       "model\n");
 }
 
 }  // namespace lingbot::cli

@@ -21,15 +21,14 @@ struct MemoryRow {
 // The sizes of the released network, as far as checkpoints can tell.
 ModelInfo ReleasedModel();
 
-// Rows for 16:9 (518x294), 4:3 (518x392) and square or portrait (518x518) images and for the
-// model's own width, each in fp32 and bf16; sizes that are no multiple of the model's patch are
-// left out.
+// Rows for 16:9, 4:3 and square or portrait images at the model's width, and for 16:9 at three
+// quarters and half of it, each in fp32 and bf16, each with all windows, which follow each other.
 std::vector<MemoryRow> MemoryTable(const ModelInfo& model, const std::vector<int>& windows);
 
 // Rows as a JSON array. `available` > 0 adds "fits" to each.
 nlohmann::ordered_json MemoryTableJson(const std::vector<MemoryRow>& rows, uint64_t available);
 
-// The same as aligned lines, one for each size, window and precision.
+// The same as aligned lines, one for each size and precision, a column for each window.
 std::string MemoryTableText(const std::vector<MemoryRow>& rows, uint64_t available);
 
 }  // namespace lingbot::cli

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <new>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/program_streams.h"
@@ -16,8 +18,10 @@
 #include "cli/eval_command.h"
 #include "cli/exit_code.h"
 #include "cli/export_command.h"
+#include "cli/help_command.h"
 #include "cli/info_command.h"
 #include "cli/localize_command.h"
+#include "cli/program_help.h"
 #include "cli/run_command.h"
 #include "cli/stop_signal.h"
 #include "output/manifest.h"
@@ -27,8 +31,14 @@ namespace {
 
 // In the order of --help.
 constexpr Command (*kCommands[])(CLI::App* program) = {
-    AddRunCommand,  AddLocalizeCommand, AddExportCommand,
-    AddEvalCommand, AddInfoCommand,     AddDoctorCommand,
+    AddRunCommand,       //
+    AddLocalizeCommand,  //
+    AddExportCommand,    //
+    AddEvalCommand,      //
+    AddInfoCommand,      //
+    AddDoctorCommand,    //
+    AddHelpCommand,      //
+    AddCompletionCommand,
 };
 
 ExitCode ReportFailure(bool json, ExitCode exit_code, const char* code,
@@ -65,8 +75,66 @@ ExitCode Execute(const Command& command) {
   }
 }
 
+// The words of the command line that nothing expects, such as a wrong option.
+std::string UnexpectedText(const CLI::App& app, const CommandHelp* command) {
+  const std::vector<std::string> extras = app.remaining(/*recurse=*/true);
+  const auto dashed = std::find_if(extras.begin(), extras.end(), [](const std::string& extra) {
+    return extra.rfind('-', 0) == 0;
+  });
+  const std::string word = dashed != extras.end() ? *dashed : extras.empty() ? "" : extras.front();
+  const ProgramHelp help = DescribeProgram(app);
+  std::vector<std::string> known;
+  if (command == nullptr || command->name.empty()) {
+    for (const CommandHelp& each : help.commands) known.push_back(each.name);
+  } else {
+    for (const GroupHelp& group : command->groups) {
+      for (const OptionHelp& option : group.options) known.push_back(option.name);
+    }
+  }
+  const std::string name = word.substr(0, word.find('='));
+  const std::string meant = MostAlike(name, known);
+  const std::string ask = meant.empty() ? "" : fmt::format("; did you mean {}?", meant);
+  if (command == nullptr || command->name.empty()) {
+    return fmt::format("'{}' is no command of lingbot-map{}", word, ask);
+  }
+  if (name.rfind('-', 0) == 0) {
+    return fmt::format("{} has no option {}{}", command->name, name, ask);
+  }
+  return fmt::format("{} does not expect '{}'; a name with spaces needs quotes", command->name,
+                     word);
+}
+
+std::string ParseErrorText(const CLI::App& app, const CLI::ParseError& error,
+                           const CommandHelp* command) {
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+    return UnexpectedText(app, command);
+  }
+  const std::string text = error.what();
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
+    const size_t start = text.find("--");
+    const size_t end = std::min(text.find_first_of(" :,", start), text.size());
+    const std::string name =
+        start == std::string::npos ? "an option" : text.substr(start, end - start);
+    const bool missing = text.find("missing") != std::string::npos;
+    return name + (missing ? " needs a value" : " is given more than once, or takes no value");
+  }
+  constexpr std::string_view kConversion = "Could not convert: ";  // only switches are converted
+  if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr) {
+    const size_t start = text.rfind(kConversion, 0) == 0 ? kConversion.size() : 0;
+    return text.substr(start, text.find(' ', start) - start) + " takes no value";
+  }
+  return text;
+}
+
 // Help and version go to standard output and are a success; the rest is one line.
 ExitCode ReportParseError(const CLI::App& app, const CLI::ParseError& error) {
+  const auto used = app.get_subcommands();
+  const ProgramHelp help = DescribeProgram(app);
+  const CommandHelp* command = FindCommand(help, used.empty() ? "" : used.front()->get_name());
+  if (dynamic_cast<const CLI::CallForHelp*>(&error) != nullptr && command != nullptr) {
+    PrintOut(HelpText(help, *command));
+    return ExitCode::kOk;
+  }
   if (error.get_exit_code() == 0) {
     std::ostringstream out;
     std::ostringstream unused;
@@ -74,8 +142,7 @@ ExitCode ReportParseError(const CLI::App& app, const CLI::ParseError& error) {
     PrintOut(out.str());
     return ExitCode::kOk;
   }
-  const auto used = app.get_subcommands();
-  PrintError(fmt::format("{}; see lingbot-map {}--help", error.what(),
+  PrintError(fmt::format("{}; see lingbot-map {}--help", ParseErrorText(app, error, command),
                          used.empty() ? "" : used.front()->get_name() + " "));
   return ExitCode::kUsage;
 }
@@ -86,9 +153,6 @@ ExitCode ParseAndExecute(int argc, const char* const* argv) {
       "lingbot-map");
   app.set_version_flag("--version", "lingbot-map " LINGBOT_VERSION);
   app.require_subcommand(0, 1);  // none is named below, an unknown one by the parser
-  app.footer(
-      "Exit codes: 0 done; 1 failed while loading, computing or writing; 2 the command line or the "
-      "input cannot be used; 130 interrupted, frames so far are written.");
   std::vector<Command> commands;
   for (const auto& add : kCommands) commands.push_back(add(&app));
   try {

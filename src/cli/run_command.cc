@@ -65,7 +65,7 @@ void AnnouncePlan(const RunPlan& plan, Console* console) {
 RunOptions WithModel(const RunOptions& given, Console* console) {
   RunOptions options = given;
   if (!given.model.empty()) {
-    options.model = LookUpModel(given.model, given.models_dir).string();
+    options.model = AsUsage([&] { return LookUpModel(given.model, given.models_dir).string(); });
     return options;
   }
   try {

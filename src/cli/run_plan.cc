@@ -19,16 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Errors of `body` are the user's to mend before anything can begin.
-template <typename Body>
-auto AsUsage(Body&& body) {
-  try {
-    return body();
-  } catch (const Error& error) {
-    throw UsageError(error.code(), error.what());
-  }
-}
-
 // Without links, dots and a slash at the end.
 fs::path Resolved(const fs::path& path) {
   std::error_code problem;
@@ -98,6 +88,8 @@ void CheckFrameSizes(const std::vector<FrameInfo>& infos, bool skip, RunPlan* pl
         plan->first_name = info.name;
       }
       CheckFrameSize(*plan, info.size, info.name);
+      plan->source_pixels =
+          std::max(plan->source_pixels, int64_t{1} * info.size.width * info.size.height);
       ++plan->frames;
     } catch (const Error&) {
       if (!skip) throw;  // else said when its turn comes
@@ -175,15 +167,32 @@ void PlanStream(const RunOptions& options, Console* console, RunPlan* plan) {
       plan->frames == 0 ? window : std::min(plan->session.expected_frames, window);
 }
 
-// Bytes that the program itself comes to hold: two images of the original size, the frames that
-// were given to the session and have not come back, in windowed mode the overlap of two windows
-// (images and two sets of results), and the point cloud with what it takes to finish it.
+// The program with its libraries and what these keep for themselves, as measured with a network of
+// a few kilobytes: about 50 MB of pages of files, mostly of FFmpeg and oneDNN, the rest their
+// heaps, compiled kernels and stacks.
+constexpr uint64_t kProgramBytes = 96'000'000;
+
+// Images of the original size: one being decoded, two waiting, one being resized. A video decoder
+// keeps about twelve more, of 1.5 bytes a pixel.
+uint64_t ImageMemory(const RunPlan& plan) {
+  constexpr uint64_t kRgbImages = 4;
+  constexpr uint64_t kDecoderImages = 12;
+  const auto pixels = static_cast<uint64_t>(plan.source_pixels);
+  const bool decodes = !plan.frames_exact || plan.frames == 0;
+  return pixels * 3 * kRgbImages + (decodes ? pixels * 3 * kDecoderImages / 2 : 0);
+}
+
+// Bytes that the program itself comes to hold: itself and images of the original size (where the
+// limit is one of this memory, not of a GPU's), the frames that were given to the session and have
+// not come back, in windowed mode the overlap of two windows (images and two sets of results), and
+// the point cloud with what it takes to finish it.
 uint64_t OwnMemory(const RunOptions& options, const RunPlan& plan) {
   constexpr uint64_t kTrackBytes = 12;  // of a point in COLMAP's files
   const uint64_t pixels = uint64_t{1} * plan.size.out_width * plan.size.out_height;
   const auto overlap = static_cast<uint64_t>(plan.windows ? LayoutOf(plan).overlap : 0);
   uint64_t bytes = 3 * pixels * (static_cast<uint64_t>(plan.session.scale_frames) + overlap);
   bytes += overlap * pixels * (3 + 2 + 2) * sizeof(float);
+  if (plan.checkpoint.model.device == DeviceKind::kCpu) bytes += kProgramBytes + ImageMemory(plan);
   std::vector<ExportKind> kinds = options.output.exports;
   if (options.output.ply) kinds.push_back(ExportKind::kPly);
   if (ExportSet::WantsCloud(kinds)) {
@@ -208,14 +217,16 @@ void CheckRunMemory(const RunOptions& options, RunPlan* plan) {
   const uint64_t limit = options.memory_limit;
   if (limit == 0) return CheckMemory(model, height, width, plan->session);
   Check(plan->own_memory < limit, ErrorCode::kOutOfMemory,
-        "images and point cloud alone need {} of memory, but the limit is {}; --max-points or "
+        "program, images and point cloud alone need {} of memory, but the limit is {}; "
+        "--max-points or "
         "--no-ply needs less",
         FormatBytes(plan->own_memory), FormatBytes(limit));
   plan->session.memory_limit = limit - plan->own_memory;
   try {
     CheckMemory(model, height, width, plan->session);
   } catch (const Error& error) {
-    Fail(error.code(), "{} (of the {} allowed, {} are set aside for images and point cloud)",
+    Fail(error.code(),
+         "{} (of the {} allowed, {} are set aside for program, images and point cloud)",
          error.what(), FormatBytes(limit), FormatBytes(plan->own_memory));
   }
 }

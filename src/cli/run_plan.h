@@ -24,7 +24,8 @@ struct RunPlan {
   bool frames_exact = true;  // false: counted without decoding, a few more or fewer may come
   std::string first_name;
   PreprocessOptions preprocess;
-  ResizeSize size;  // of every frame
+  ResizeSize size;            // of every frame
+  int64_t source_pixels = 0;  // of the largest original image
   CheckpointSummary checkpoint;
   std::string weights_hash;
   std::string input_fingerprint;  // of names and sizes, to notice that it has changed
@@ -32,7 +33,7 @@ struct RunPlan {
   std::optional<WindowedOptions> windows;
   StreamPolicy policy;  // what session and windows follow from
   MemoryPlan memory;
-  uint64_t own_memory = 0;  // images and point cloud, outside of the session
+  uint64_t own_memory = 0;  // program, images and point cloud, outside of the session
 };
 
 // Throws kShapeMismatch if an image of this size does not come to the size of the run's frames,

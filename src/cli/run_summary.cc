@@ -149,14 +149,16 @@ Json WindowsJson(const std::vector<WindowTransform>& transforms) {
   return json;
 }
 
-Json MemoryJson(const MemoryPlan& plan) {
-  return {{"total", plan.total()},
+Json MemoryJson(const MemoryPlan& plan, uint64_t own) {
+  return {{"total", plan.total() + own},
           {"weights", plan.weights},
           {"patch_cache", plan.patch_cache},
           {"specials", plan.specials},
           {"camera_cache", plan.camera_cache},
           {"workspace", plan.workspace},
-          {"frames", plan.results}};
+          {"frames", plan.results},
+          {"runtime", plan.runtime},
+          {"program", own}};
 }
 
 Json SummaryJson(const RunOptions& options, const RunPlan& plan, const Outcome& outcome,
@@ -172,7 +174,7 @@ Json SummaryJson(const RunOptions& options, const RunPlan& plan, const Outcome& 
                {"options", OptionsJson(options, plan)},
                {"files", FilesJson(options, report)},
                {"seconds", times},
-               {"planned_memory", MemoryJson(plan.memory)},
+               {"planned_memory", MemoryJson(plan.memory, plan.own_memory)},
                {"peak_resident_bytes", PeakResidentMemory()},
                {"warnings", report.warnings}};
   if (!report.cloud_problem.empty()) json["cloud_problem"] = report.cloud_problem;

@@ -90,7 +90,8 @@ bool SameNames(const PoseTrack& run, const PoseTrack& truth) {
 }
 
 AssociateBy Choose(const PoseTrack& run, const PoseTrack& truth) {
-  if (run.has_timestamps && truth.has_timestamps) return AssociateBy::kTime;
+  const bool invented = run.invented_times || truth.invented_times;
+  if (run.has_timestamps && truth.has_timestamps && !invented) return AssociateBy::kTime;
   const bool by_name = SameNames(run, truth) && !ByKey(run, truth, StemOf).empty();
   return by_name ? AssociateBy::kName : AssociateBy::kIndex;
 }

@@ -8,7 +8,7 @@
 namespace lingbot {
 
 enum class AssociateBy {
-  kAuto,   // time where both have it, else name, else index
+  kAuto,   // time where both have it (not invented), else name, else index
   kTime,   // nearest timestamps
   kIndex,  // equal TrackPose::index
   kName,   // equal image names, folders and file extension apart

@@ -81,6 +81,10 @@ TEST(AssociateTest, ChoosesWhatBothHave) {
   PoseTrack run = Track({0, 1});
   PoseTrack truth = Track({0, 1});
   EXPECT_EQ(Associate(run, truth, AssociateBy::kAuto, 0.1).by, AssociateBy::kTime);
+  run.invented_times = true;
+  EXPECT_EQ(Associate(run, truth, AssociateBy::kAuto, 0.1).by, AssociateBy::kIndex);
+  EXPECT_EQ(Associate(run, truth, AssociateBy::kTime, 0.1).by, AssociateBy::kTime);
+  run.invented_times = false;
   truth.has_timestamps = false;
   EXPECT_EQ(Associate(run, truth, AssociateBy::kAuto, 0.1).by, AssociateBy::kIndex);
   run.poses[0].name = run.poses[1].name = truth.poses[0].name = truth.poses[1].name = "a.png";

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 namespace lingbot {
 namespace {
@@ -129,12 +130,38 @@ std::string DrawCurve(const Curve& curve, const Frame& f) {
                             path, curve.color, curve.dashed ? " stroke-dasharray=\"5 4\"" : "");
 }
 
+// Bytes of the UTF-8 character, of more than one, that the text begins with; 0 if it is none that
+// XML may hold. The bounds are those of Unicode's table 3-7.
+size_t Utf8Length(std::string_view text) {
+  const auto at = [&](size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
+  };
+  const unsigned first = at(0);
+  const size_t length = first >= 0xC2 && first <= 0xDF   ? 2
+                        : first >= 0xE0 && first <= 0xEF ? 3
+                        : first >= 0xF0 && first <= 0xF4 ? 4
+                                                         : 0;
+  const unsigned least = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
+  const unsigned most = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
+  if (length == 0 || at(1) < least || at(1) > most) return 0;
+  for (size_t i = 2; i < length; ++i) {
+    if (at(i) < 0x80 || at(i) > 0xBF) return 0;
+  }
+  const bool not_in_xml = first == 0xEF && at(1) == 0xBF && at(2) >= 0xBE;  // U+FFFE, U+FFFF
+  return not_in_xml ? 0 : length;
+}
+
 }  // namespace
 
 std::string XmlText(const std::string& text) {
   std::string xml;
-  for (const char c : text) {
-    if (c == '&') {
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (static_cast<unsigned char>(c) >= 0x80) {
+      const size_t length = Utf8Length(std::string_view(text).substr(i));
+      xml += length == 0 ? "\xEF\xBF\xBD" : text.substr(i, length);
+      i += std::max<size_t>(length, 1) - 1;
+    } else if (c == '&') {
       xml += "&amp;";
     } else if (c == '<') {
       xml += "&lt;";

@@ -1,6 +1,8 @@
 #include "evaluation/evaluate.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include "base/check.h"
 
@@ -29,14 +31,20 @@ AlignedErrors AlignAndMeasure(const PosePairs& pairs, bool with_scale) {
   return result;
 }
 
+// Frames whose depth files are gone are left out, and counted in `missing`.
 std::vector<DepthPairFiles> DepthPairsOf(const RunTrack& run, const GroundTruth& truth,
-                                         const std::vector<Match>& matches) {
+                                         const std::vector<Match>& matches, int64_t* missing) {
   std::vector<DepthPairFiles> pairs;
   if (run.frames.empty()) return pairs;
   for (const Match& match : matches) {
     const RunFrame& frame = run.frames[match.run];
     if (frame.depth.empty() || frame.original_width <= 0 || frame.original_height <= 0) continue;
     if (truth.depths[match.truth].empty()) continue;
+    std::error_code ignored;
+    if (!std::filesystem::exists(frame.depth, ignored)) {
+      ++*missing;
+      continue;
+    }
     const TrackPose& pose = truth.track.poses[match.truth];
     const auto camera = static_cast<size_t>(pose.camera);
     pairs.push_back({frame, run.track.poses[match.run].pose, truth.depths[match.truth], pose.pose,
@@ -65,7 +73,14 @@ void MeasureTrajectory(const EvaluationOptions& options, Evaluation* result) {
 
 void MeasureDepth(const RunTrack& run, const GroundTruth& truth, DepthScaling scaling,
                   Evaluation* result) {
-  const std::vector<DepthPairFiles> pairs = DepthPairsOf(run, truth, result->association.matches);
+  int64_t missing = 0;
+  const std::vector<DepthPairFiles> pairs =
+      DepthPairsOf(run, truth, result->association.matches, &missing);
+  if (missing > 0) {
+    result->warnings.push_back(fmt::format(
+        "{} of the run's depth files are gone: their frames are left out of the depth errors",
+        missing));
+  }
   result->depth = CompareDepth(pairs, truth.depth_scale, scaling);
   if (truth.depth_maps == 0) result->depth.problem = "the ground truth has no depth maps";
   // By whole poses: positions alone leave the rotation about a straight path open, and a few
@@ -82,14 +97,79 @@ void MeasureDepth(const RunTrack& run, const GroundTruth& truth, DepthScaling sc
   }
 }
 
+// The size of the run's images against that of the true camera's, where both are known.
+void WarnOfOtherCamera(const RunTrack& run, const GroundTruth& truth, const Evaluation& result,
+                       std::vector<std::string>* warnings) {
+  if (run.frames.empty()) return;
+  for (const Match& match : result.association.matches) {
+    const RunFrame& frame = run.frames[match.run];
+    const auto number = static_cast<size_t>(truth.track.poses[match.truth].camera);
+    if (number >= truth.cameras.size() || frame.original_width <= 0) continue;
+    const TruthCamera& camera = truth.cameras[number];
+    if (camera.width <= 0) continue;
+    if (camera.width == frame.original_width && camera.height == frame.original_height) continue;
+    warnings->push_back(fmt::format(
+        "the true camera has {}x{} pixels, the run's images {}x{}: depth and surfaces are compared "
+        "as if both show the same picture",
+        camera.width, camera.height, frame.original_width, frame.original_height));
+    return;
+  }
+}
+
+// Poses of the same time: the first of them is matched.
+int64_t RepeatedTimes(const PoseTrack& track) {
+  std::vector<double> times;
+  for (const TrackPose& pose : track.poses) times.push_back(pose.timestamp);
+  std::sort(times.begin(), times.end());
+  return times.end() - std::unique(times.begin(), times.end());
+}
+
+void WarnOfFiles(const RunTrack& run, const GroundTruth& truth,
+                 std::vector<std::string>* warnings) {
+  if (run.cut_records > 0) {
+    warnings->push_back(
+        "the last record of frames.jsonl is cut off, as a killed run leaves it: it "
+        "is left out");
+  }
+  if (truth.spare_depth_maps > 0) {
+    warnings->push_back(
+        fmt::format("{} frames of the ground truth have more than one depth map, the first is {}",
+                    truth.spare_depth_maps, truth.spare_depth_map));
+  }
+}
+
+void WarnOfTimes(const RunTrack& run, const GroundTruth& truth, AssociateBy asked,
+                 const Evaluation& result, std::vector<std::string>* warnings) {
+  const AssociateBy by = result.association.by;
+  if (by == AssociateBy::kTime) {
+    for (const auto& [track, name] :
+         {std::pair(&run.track, "run"), std::pair(&truth.track, "ground truth")}) {
+      const int64_t repeated = RepeatedTimes(*track);
+      if (repeated == 0) continue;
+      warnings->push_back(
+          fmt::format("{} poses of the {} have the time of an earlier one: where they could match, "
+                      "the first of a time does",
+                      repeated, name));
+    }
+  } else if (asked == AssociateBy::kAuto && truth.track.has_timestamps &&
+             run.track.invented_times) {
+    warnings->push_back(fmt::format(
+        "frames of an image folder have no times of their own: matched by {}, not by time",
+        NameOf(by)));
+  }
+}
+
 std::vector<std::string> WarningsOf(const RunTrack& run, const GroundTruth& truth,
-                                    const Evaluation& result) {
+                                    AssociateBy asked, const Evaluation& result) {
   std::vector<std::string> warnings;
   if (!run.status.empty() && run.status != "complete") {
     warnings.push_back(fmt::format(
         "the run is not complete (its manifest says \"{}\"): what is judged is what there is",
         run.status));
   }
+  WarnOfFiles(run, truth, &warnings);
+  WarnOfTimes(run, truth, asked, result, &warnings);
+  WarnOfOtherCamera(run, truth, result, &warnings);
   const size_t matched = result.association.matches.size();
   const size_t possible = std::min(run.track.poses.size(), truth.track.poses.size());
   if (2 * matched < possible) {
@@ -127,7 +207,7 @@ Evaluation Evaluate(const RunTrack& run, const GroundTruth& truth,
         "chooses what is compared, --tolerance how far times may be apart",
         NameOf(result.association.by));
   result.pairs = PairsOf(run, truth, result.association.matches);
-  result.warnings = WarningsOf(run, truth, result);
+  result.warnings = WarningsOf(run, truth, options.associate, result);
   MeasureTrajectory(options, &result);
   MeasureDepth(run, truth, options.depth_scaling, &result);
   return result;

@@ -156,6 +156,35 @@ TEST_F(EvaluateTest, DepthThatDoesNotFitThePoses) {
   EXPECT_EQ(raw.depth.run.delta[2], 0);
 }
 
+// What makes the figures differ from what was meant is said, not silently done.
+TEST_F(EvaluateTest, SaysWhatWasMadeOfTheFiles) {
+  MakeScene(1, 1);
+  EXPECT_THAT(Evaluate(run_, truth_, {}).warnings, testing::IsEmpty());
+  fs::remove(run_.frames[2].depth);
+  truth_.cameras[0].width *= 2;
+  truth_.cameras[0].height *= 2;
+  run_.cut_records = 1;
+  truth_.spare_depth_maps = 4;
+  truth_.spare_depth_map = "a.png, but a.npy counts";
+  const Evaluation e = Evaluate(run_, truth_, {});
+  EXPECT_EQ(e.depth.run.frames, 5);
+  EXPECT_THAT(e.warnings,
+              testing::IsSupersetOf({HasSubstr("1 of the run's depth files are gone"),
+                                     HasSubstr("the true camera has"), HasSubstr("cut off"),
+                                     HasSubstr("a.png, but a.npy counts")}));
+}
+
+TEST_F(EvaluateTest, SaysThatTimesRepeatOrAreInvented) {
+  MakeScene(1, 1);
+  run_.track.invented_times = true;
+  EXPECT_THAT(Evaluate(run_, truth_, {}).warnings,
+              testing::Contains(HasSubstr("matched by index, not by time")));
+  run_.track.invented_times = false;
+  truth_.track.poses[1].timestamp = truth_.track.poses[0].timestamp;
+  EXPECT_THAT(Evaluate(run_, truth_, {}).warnings,
+              testing::Contains(HasSubstr("1 poses of the ground truth have the time")));
+}
+
 TEST_F(EvaluateTest, OneScaleAFrame) {
   MakeScene(1, 1);
   const DepthMap doubled = {6, 8, std::vector<float>(48, 8.0f)};  // the first frame only
@@ -256,6 +285,19 @@ TEST(ChartTest, TicksAreRound) {
   EXPECT_THAT(RoundTicks(12, 98, 5), testing::ElementsAre(20, 40, 60, 80));
   EXPECT_TRUE(RoundTicks(1, 1, 5).empty());
   EXPECT_LE(RoundTicks(1e15, 1e15 + 0.25, 5).size(), 11u);
+}
+
+// Names of files are bytes; a picture is XML.
+TEST(XmlTextTest, KeepsUtf8AndReplacesWhatIsNone) {
+  EXPECT_EQ(XmlText("a<b> \"c\" & d\x01"), "a&lt;b&gt; &quot;c&quot; &amp; d");
+  EXPECT_EQ(XmlText("gr\xC3\xB6\xC3\x9F"
+                    "er \xE2\x82\xAC \xF0\x9F\x98\x80"),
+            "gr\xC3\xB6\xC3\x9F"
+            "er \xE2\x82\xAC \xF0\x9F\x98\x80");
+  EXPECT_EQ(XmlText("a\xFF.mp4"), "a\xEF\xBF\xBD.mp4");
+  EXPECT_EQ(XmlText("\xC3"), "\xEF\xBF\xBD");
+  EXPECT_EQ(XmlText("\xC0\x80"), "\xEF\xBF\xBD\xEF\xBF\xBD");                  // too long a form
+  EXPECT_EQ(XmlText("\xED\xA0\x80"), "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");  // half of a pair
 }
 
 }  // namespace

@@ -146,11 +146,22 @@ void FindDepthMaps(const fs::path& folder, double tolerance, GroundTruth* truth)
   }
   Check(!problem, ErrorCode::kFileUnreadable, "cannot look into the depth folder {}: {}",
         folder.string(), problem.message());
-  std::sort(files.begin(), files.end());  // where a map is there twice, the .npy counts
+  std::sort(files.begin(), files.end(), [](const fs::path& a, const fs::path& b) {
+    const bool a_png = a.extension() == ".png";
+    const bool b_png = b.extension() == ".png";
+    return a_png != b_png ? b_png : a < b;
+  });
   const PoseFinder finder(truth->track, tolerance);
   for (const fs::path& file : files) {
     const size_t pose = finder.Find(file.stem().string());
-    if (pose == truth->depths.size() || !truth->depths[pose].empty()) continue;
+    if (pose == truth->depths.size()) continue;
+    if (!truth->depths[pose].empty()) {
+      if (truth->spare_depth_maps++ == 0) {
+        truth->spare_depth_map = fmt::format("{}, but {} counts", file.filename().string(),
+                                             truth->depths[pose].filename().string());
+      }
+      continue;
+    }
     truth->depths[pose] = file;
     ++truth->depth_maps;
   }

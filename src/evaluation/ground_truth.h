@@ -26,6 +26,8 @@ struct GroundTruth {
   std::vector<TruthCamera> cameras;
   std::vector<std::filesystem::path> depths;  // of each pose; empty paths where there is none
   int64_t depth_maps = 0;
+  int64_t spare_depth_maps = 0;  // of frames that have one already, which counts
+  std::string spare_depth_map;   // the first of them, and the one that counts
   double depth_scale = 1.0;
   bool depth_scale_known = false;  // said by the camera file or the options
 };
@@ -38,7 +40,8 @@ struct GroundTruth {
 //   a file of poses as ReadPoseFile does.
 // Depth maps (.png, .npy) belong to the pose whose image has the same name apart from the
 // extension, else whose index is the number in their name, else, with a decimal point in it, whose
-// time that is. Throws kFileNotFound, kNoInput, and as the readers of the parts do.
+// time that is. Of two maps of a frame the .npy counts, else the first by name. Throws
+// kFileNotFound, kNoInput, and as the readers of the parts do.
 GroundTruth ReadGroundTruth(const GroundTruthOptions& options);
 
 }  // namespace lingbot

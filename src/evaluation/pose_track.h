@@ -23,6 +23,7 @@ struct TrackPose {
 struct PoseTrack {
   std::vector<TrackPose> poses;
   bool has_timestamps = false;
+  bool invented_times = false;  // numbers of frames in place of times, as image folders have
   int64_t unusable = 0;  // poses left out, as they hold no numbers (NaN, a quaternion of zeros)
 
   bool has_names() const { return !poses.empty() && !poses.front().name.empty(); }

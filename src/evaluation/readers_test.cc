@@ -2,6 +2,8 @@
 
 #include <png.h>
 
+#include <fmt/format.h>
+
 #include <cstring>
 #include <random>
 
@@ -230,6 +232,59 @@ TEST_F(ReadersTest, RunFolder) {
   EXPECT_EQ(run.frames[0].offset_y, -2);
   EXPECT_EQ(run.frames[0].depth, folder_ / "run/depth/0.npy");
   EXPECT_TRUE(std::isnan(run.frames[0].intrinsics.cy));
+}
+
+std::string Record(int index, const std::string& source, double time) {
+  return fmt::format(
+      R"({{"source":"{}","source_index":{},"timestamp":{},"center":[1,2,3],)"
+      R"("quaternion":[0,0,0,1],"intrinsics_resized":{{"fx":1,"fy":1,"cx":1,"cy":1}},)"
+      R"("intrinsics_original":null,"mapping":{{"scale":[1,1],"offset":[0,0]}},"files":{{}}}})",
+      source, index, time);
+}
+
+// A killed run ends anywhere in a line; damage further up is damage.
+TEST_F(ReadersTest, LeavesOutAHalfLastRecord) {
+  const std::string whole = Record(0, "a.png", 0) + "\n";
+  const std::string last = Record(1, "b.png", 1);
+  for (const size_t length : {size_t{1}, size_t{40}, last.size() - 1}) {
+    folder_.Write("run/frames.jsonl", whole + last.substr(0, length));
+    const RunTrack run = ReadRun(folder_ / "run");
+    EXPECT_EQ(run.track.poses.size(), 1u);
+    EXPECT_EQ(run.cut_records, 1);
+  }
+  folder_.Write("run/frames.jsonl", whole + last);
+  EXPECT_EQ(ReadRun(folder_ / "run").track.poses.size(), 2u);
+  folder_.Write("run/frames.jsonl", whole + last.substr(0, 40) + "\n" + last);
+  ExpectEvaluationError(ErrorCode::kCorruptFile, "line 2", [&] { ReadRun(folder_ / "run"); });
+  folder_.Write("run/frames.jsonl", "{\"index\": 0}\n");
+  ExpectEvaluationError(ErrorCode::kCorruptFile, "a part that lingbot-map run writes is missing",
+                        [&] { ReadRun(folder_ / "run"); });
+}
+
+TEST_F(ReadersTest, KnowsInventedTimes) {
+  const auto invented = [&](const std::string& source, double second) {
+    folder_.Write("run/frames.jsonl",
+                  Record(0, source + "0", 0) + "\n" + Record(1, source + "1", second) + "\n");
+    return ReadRun(folder_ / "run").track.invented_times;
+  };
+  EXPECT_TRUE(invented("photo ", 1));
+  EXPECT_FALSE(invented("photo ", 0.5));
+  EXPECT_FALSE(invented("clip.mp4 frame ", 1));  // one frame a second
+}
+
+TEST_F(ReadersTest, SaysWhichOfTwoDepthMapsCounts) {
+  folder_.Write("t/poses.txt", "0 0 0 0 0 0 0 1\n0.5 1 0 0 0 0 0 1\n");
+  for (const char* name : {"0.png", "000.png", "0.npy", "1.png", "001.png"}) {
+    folder_.Write(std::string("t/depth/") + name, "");
+  }
+  GroundTruthOptions options;
+  options.path = folder_ / "t";
+  const GroundTruth truth = ReadGroundTruth(options);
+  EXPECT_EQ(truth.depth_maps, 2);
+  EXPECT_EQ(truth.depths[0].filename(), "0.npy");
+  EXPECT_EQ(truth.depths[1].filename(), "001.png");
+  EXPECT_EQ(truth.spare_depth_maps, 3);
+  EXPECT_EQ(truth.spare_depth_map, "0.png, but 0.npy counts");
 }
 
 TEST_F(ReadersTest, RefusesOtherFolders) {

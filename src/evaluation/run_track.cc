@@ -1,5 +1,6 @@
 #include "evaluation/run_track.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -70,7 +71,8 @@ bool IsFile(const fs::path& path) {
 
 void AddRecord(std::string_view line, int number, const fs::path& path, RunTrack* run) {
   try {
-    const Json record = Json::parse(line);
+    const Json record = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+    Check(record.is_object(), ErrorCode::kCorruptFile, "it is no JSON object");
     const TrackPose pose = PoseOf(record);
     Check(std::isfinite(pose.timestamp), ErrorCode::kCorruptFile, "its time is no number");
     const size_t before = run->track.poses.size();
@@ -78,22 +80,49 @@ void AddRecord(std::string_view line, int number, const fs::path& path, RunTrack
     if (run->track.poses.size() > before) {
       run->frames.push_back(FrameOf(record, path.parent_path()));
     }
-  } catch (const std::exception& error) {
+  } catch (const Json::exception&) {
+    Fail(ErrorCode::kCorruptFile,
+         "line {} of {} is no record of a frame: a part that lingbot-map run writes is missing or "
+         "of another kind",
+         number, path.string());
+  } catch (const Error& error) {
     Fail(ErrorCode::kCorruptFile, "line {} of {} is no record of a frame: {}", number,
          path.string(), error.what());
   }
 }
 
+// Images of a folder count as one a second. Frames of videos and streams are named "clip frame 7",
+// and may truly come once a second.
+bool HasInventedTimes(const PoseTrack& track) {
+  return std::all_of(track.poses.begin(), track.poses.end(), [](const TrackPose& pose) {
+    const std::string end = " frame " + std::to_string(pose.index);
+    const bool of_video = pose.name.size() >= end.size() &&
+                          pose.name.compare(pose.name.size() - end.size(), end.size(), end) == 0;
+    return !of_video && pose.timestamp == static_cast<double>(pose.index);
+  });
+}
+
+// The whole lines. A run that was killed may have left a part of one at the end.
+std::string_view WholeLines(std::string_view text, RunTrack* run) {
+  const size_t end = text.rfind('\n');
+  const std::string_view last = text.substr(end == std::string_view::npos ? 0 : end + 1);
+  if (last.empty() || Json::accept(last)) return text;
+  run->cut_records = 1;
+  return text.substr(0, text.size() - last.size());
+}
+
 RunTrack ReadRecords(const fs::path& path) {
   const FileMapping mapping(path);
-  TextLines lines({reinterpret_cast<const char*>(mapping.bytes().data()), mapping.bytes().size()});
   RunTrack run;
+  TextLines lines(WholeLines(
+      {reinterpret_cast<const char*>(mapping.bytes().data()), mapping.bytes().size()}, &run));
   run.track.has_timestamps = true;
   for (std::string_view line; lines.Next(&line);) {
     if (!line.empty()) AddRecord(line, lines.number(), path, &run);
   }
   Check(!run.track.poses.empty(), ErrorCode::kNoInput,
         "{} holds no usable pose ({} without numbers)", path.string(), run.track.unusable);
+  run.track.invented_times = HasInventedTimes(run.track);
   return run;
 }
 

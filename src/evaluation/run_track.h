@@ -25,6 +25,7 @@ struct RunFrame {
 struct RunTrack {
   PoseTrack track;  // index: that of the source, before strides
   std::vector<RunFrame> frames;
+  int64_t cut_records = 0;  // last lines that a killed run left unfinished: 0 or 1
   std::string status = {};  // as its manifest says: "complete", "running", ...; "" = unknown
 };
 

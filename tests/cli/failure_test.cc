@@ -313,6 +313,20 @@ TEST_F(MemoryTest, AdvisesSettingsThatRun) {
   EXPECT_GE(settings, 2);
 }
 
+// What a run says that it needs is no less than what it takes, and not beyond reason more.
+TEST_F(MemoryTest, PlansNoLessThanItTakes) {
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "sanitizers take memory of their own";
+#endif
+  WriteFrames(Path("in"), 24);
+  const Finished run = Run({"--json", "--precision", "fp32"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const auto planned = run.json()["planned_memory"]["total"].get<double>();
+  const auto peak = run.json()["peak_resident_bytes"].get<double>();
+  EXPECT_LE(peak, planned);
+  EXPECT_LE(planned, 3 * peak);
+}
+
 TEST_F(MemoryTest, RefusesBeforeAnythingIsMade) {
   WriteFrames(Path("in"), 2);
   ExpectError(Run({"--memory-limit", "1MB", "--no-ply"}), 1, {"need", "but"});

@@ -82,6 +82,51 @@ TEST_F(InputTest, RefusesOptions) {
   }
 }
 
+// What the parser has to say comes in our words.
+TEST_F(InputTest, SaysWhatAWordShouldHaveBeen) {
+  const std::pair<std::vector<std::string>, std::string> cases[] = {
+      {{"run", "in", "--out", "o", "--mode", "fast"},
+       "--mode: 'fast' is none of streaming, windowed"},
+      {{"run", "in", "--out", "o", "--fsp", "3"}, "run has no option --fsp; did you mean --fps?"},
+      {{"rnu"}, "'rnu' is no command of lingbot-map; did you mean run?"},
+      {{"run", "my", "clip.mp4", "--out", "o"}, "a name with spaces needs quotes"},
+      {{"run", "in", "--out"}, "--out needs a value"},
+      {{"run", "in", "--out", "o", "--quiet=x"}, "--quiet takes no value"},
+      {{"run", "in", "--out", "o", "--fps", "1", "--fps", "2"}, "--fps is given more than once"},
+      {{"run", "in", "--out", "o", "--threads", "two"},
+       "'two' is not a whole number from 1 to 1024"},
+      {{"eval", "r", "--ground-truth", "t", "--associate", "x"}, "none of auto, time, index, name"},
+      {{"help", "rnu"}, "'rnu' is no command"},
+  };
+  for (const auto& [arguments, part] : cases) {
+    SCOPED_TRACE(testing::PrintToString(arguments));
+    ExpectError(RunProgram(arguments), 2, {part});
+  }
+}
+
+TEST_F(InputTest, DoctorSaysWhatFitsIntoACard) {
+  const Finished four =
+      RunProgram({"doctor", "--device", "cpu", "--memory-limit", "4GiB", "--json"});
+  const Finished eight =
+      RunProgram({"doctor", "--device", "cpu", "--memory-limit", "8GiB", "--json"});
+  const auto fitting = [](const Finished& doctor) {
+    int count = 0;
+    for (const auto& row : doctor.json()["memory"]) count += row["fits"].get<bool>() ? 1 : 0;
+    return count;
+  };
+  ASSERT_EQ(four.exit_code, 0) << four.err;
+  EXPECT_GT(fitting(four), 0);
+  EXPECT_GT(fitting(eight), fitting(four));
+  EXPECT_THAT(RunProgram({"doctor", "--memory-limit", "1MB"}).out, HasSubstr("none of these fits"));
+  EXPECT_THAT(RunProgram({"doctor", "--memory-limit", "8GiB"}).out,
+              HasSubstr("+ fits, - does not"));
+  std::filesystem::create_directories(Path("models"));
+  std::filesystem::copy(model(), Path("models") / "mine.safetensors");
+  const std::string folder = Path("models").string();
+  EXPECT_EQ(RunProgram({"doctor", "--model", "mine", "--models-dir", folder}).exit_code, 0);
+  EXPECT_EQ(RunProgram({"info", "mine", "--models-dir", folder}).exit_code, 0);
+}
+
 TEST_F(InputTest, HelpAndVersionAreNoErrors) {
   const Finished help = RunProgram({"run", "--help"});
   EXPECT_EQ(help.exit_code, 0);
@@ -240,7 +285,8 @@ TEST_F(CliTest, InfoDescribesACheckpoint) {
   EXPECT_EQ(info["model"]["scale_frames"], 8);
   EXPECT_EQ(info["model"]["parameters"], info["elements"]);
   EXPECT_EQ(info["tensors_by_dtype"].size(), 1u);
-  EXPECT_EQ(info["memory"].size(), 8u);
+  EXPECT_EQ(info["memory"].size(), 10u);
+  EXPECT_EQ(info["memory"][0]["width"], info["model"]["img_size"]);
   EXPECT_GT(info["memory"][0]["bytes"], info["memory"][0]["weight_bytes"]);
   EXPECT_EQ(info["file_bytes"], fs::file_size(model()));
 }
@@ -260,7 +306,7 @@ TEST_F(InputTest, FindsModelsByName) {
   ASSERT_EQ(named.exit_code, 0) << named.err;
   EXPECT_THAT(named.err, testing::Not(HasSubstr("no --model given")));
   arguments[arguments.size() - 2] = "mega";
-  ExpectError(RunProgram(arguments), 1, {"no model mega", Path("models").string()});
+  ExpectError(RunProgram(arguments), 2, {"no model mega", Path("models").string()});
 }
 
 TEST_F(CliTest, DoctorDescribesTheMachine) {
@@ -272,9 +318,9 @@ TEST_F(CliTest, DoctorDescribesTheMachine) {
   ASSERT_TRUE(doctor.is_object());
   EXPECT_GE(doctor["cores"], 1);
   EXPECT_GT(doctor["memory_bytes"], 0);
-  EXPECT_EQ(doctor["memory"].size(), 4u * 4 * 2);
+  EXPECT_EQ(doctor["memory"].size(), 5u * 4 * 2);
   EXPECT_TRUE(doctor["memory"][0].contains("fits"));
-  ExpectError(RunProgram({"doctor", "--model", Path("none.pt").string()}), 1, {"none.pt"});
+  ExpectError(RunProgram({"doctor", "--model", Path("none.pt").string()}), 2, {"none.pt"});
 }
 
 }  // namespace
