@@ -153,7 +153,7 @@ INSTANTIATE_TEST_SUITE_P(
         Harm{"Ffv1KeyframeBit", "ffv1", FlipABit, 6, 4, 6, 3},
         Harm{"Ffv1Overwritten", "ffv1", OverwriteMiddle, 9, 4, 3, 3},
         Harm{"Ffv1Cut", "ffv1", Cut, 3, 4, 3, 3}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& harm) { return harm.param.name; });
 
 }  // namespace
 }  // namespace lingbot
