@@ -73,9 +73,10 @@ std::string HelpText(const ProgramHelp& help, const CommandHelp& command, int co
   if (!examples.empty()) text += fmt::format("\nExamples:\n{}", examples);
   text += "\n";
   if (!command.name.empty()) {
-    return text +
-           "What holds without an option stands in [brackets]. The whole manual: "
-           "lingbot-map help\n--format markdown, or man lingbot-map.\n";
+    return text + Wrapped(
+                      "What holds without an option stands in [brackets]. The whole manual: "
+                      "lingbot-map help --format markdown, or man lingbot-map.",
+                      0, 0, width);
   }
   return text +
          Wrapped("lingbot-map COMMAND --help describes a command. Exit codes: " + ExitCodesText(),

@@ -99,18 +99,18 @@ TEST_F(EvalTest, BadInputIsOneError) {
   };
   expect({run}, 2, "--ground-truth");
   expect({run, "--ground-truth", ""}, 2, "empty");
-  expect({Path("absent").string(), "--ground-truth", truth}, 1, "absent does not exist");
-  expect({run, "--ground-truth", Path("absent").string()}, 1, "absent does not exist");
+  expect({Path("absent").string(), "--ground-truth", truth}, 2, "absent does not exist");
+  expect({run, "--ground-truth", Path("absent").string()}, 2, "absent does not exist");
   WriteBytes(Path("words.txt"), "these are no poses\n");
-  expect({run, "--ground-truth", Path("words.txt").string()}, 1, "line 1");
+  expect({run, "--ground-truth", Path("words.txt").string()}, 2, "line 1");
   expect({run, "--ground-truth", truth, "--delta", "0"}, 2, "--delta");
   expect({run, "--ground-truth", truth, "--tolerance", "nan"}, 2, "--tolerance");
   expect({run, "--ground-truth", truth, "--depth-scale", "-1"}, 2, "--depth-scale");
-  expect({run, "--ground-truth", truth, "--truth-depth", Path("").string()}, 1, "depth map");
+  expect({run, "--ground-truth", truth, "--truth-depth", Path("").string()}, 2, "depth map");
   expect({run, "--ground-truth", truth, "--associate", "name"}, 2, "no image names");
   expect({run, "--ground-truth", truth, "--plot", Path("no/plot.svg").string()}, 1, "plot.svg");
   std::ofstream(Path("late.txt")) << "99 0 0 0 0 0 0 1\n";
-  expect({Path("late.txt").string(), "--ground-truth", truth}, 1, "no pose of the run matches");
+  expect({Path("late.txt").string(), "--ground-truth", truth}, 2, "no pose of the run matches");
 }
 
 TEST_F(EvalTest, StraightMotionIsSaidNotGuessed) {

@@ -54,11 +54,12 @@ TEST_F(ExportTest, KilledRun) {
   ASSERT_EQ(Run({"--no-ply"}).exit_code, 0);
   const std::string lines = ReadText(Path("out/frames.jsonl"));
   WriteBytes(Path("out/frames.jsonl"), lines.substr(0, lines.size() - 9));
-  const Finished finished = Export({"--export", "ply,nerfstudio", "--conf", "0"});
+  const Finished finished = Export({"--export", "ply,kitti", "--conf", "0"});
   EXPECT_EQ(finished.exit_code, 0) << finished.err;
   EXPECT_THAT(finished.err, HasSubstr("cut short"));
   EXPECT_EQ(CountVertices(Path("out/points.ply")), 2 * 84 * 56);
-  EXPECT_EQ(ReadJson(Path("out/transforms.json"))["frames"].size(), 2u);
+  const std::string poses = ReadText(Path("out/trajectory_kitti.txt"));
+  EXPECT_EQ(std::count(poses.begin(), poses.end(), '\n'), 2);
 }
 
 TEST_F(ExportTest, MasksInBothCommands) {
