@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kHeight = 28;
 constexpr int kWidth = 42;
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
 
 // A camera at (x, y, z), turned by `yaw` to the right about its own vertical axis.
 PoseEncoding Pose(double x, double y, double z, double yaw = 0.0) {
@@ -122,7 +122,8 @@ TEST(InducedMotionTest, NoneWhereItMeansNothing) {
   EXPECT_FALSE(Facing(Wall(0.0f)).MotionTo(Pose(0.1, 0, 0)));
   PoseEncoding no_field_of_view = Pose(0, 0, 0);
   no_field_of_view[8] = 0.0f;
-  for (const PoseEncoding& bad : {Pose(kNan, 0, 0), Pose(0, 0, 0, kNan), no_field_of_view}) {
+  for (const PoseEncoding& bad :
+       {Pose(kNotANumber, 0, 0), Pose(0, 0, 0, kNotANumber), no_field_of_view}) {
     EXPECT_FALSE(Facing(Wall(2.0f)).MotionTo(bad));
     EXPECT_FALSE(Facing(Wall(2.0f), bad).MotionTo(Pose(0, 0, 0)));
   }
