@@ -118,7 +118,7 @@ void CheckImageSize(const Image& image, const MapFile& map) {
         map.snapshot.height);
 }
 
-double MeanOf(std::span<const float> values) {
+double MeanConfidence(std::span<const float> values) {
   double sum = 0;
   for (const float value : values) sum += value;
   return values.empty() ? 0 : sum / static_cast<double>(values.size());
@@ -145,7 +145,7 @@ class Findings {
     }
     Json json = FrameJson(record, {});
     for (const char* meaningless : {"keyframe", "files"}) json.erase(meaningless);
-    json["mean_confidence"] = MeanOf(result.confidence);
+    json["mean_confidence"] = MeanConfidence(result.confidence);
     frames_.push_back(std::move(json));
   }
 

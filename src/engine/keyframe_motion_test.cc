@@ -16,7 +16,6 @@ namespace {
 using namespace lingbot::testing;  // NOLINT: the helpers of these tests
 using ::testing::ElementsAre;
 
-constexpr int kIdentical = -1;  // of FirstDifference
 constexpr double kHuge = 1e9;
 constexpr double kTiny = 1e-30;
 

@@ -14,8 +14,6 @@ namespace {
 using namespace lingbot::testing;  // NOLINT: the helpers of these tests
 using ::testing::HasSubstr;
 
-constexpr int kIdentical = -1;  // of FirstDifference
-
 class StreamLength : public ::testing::TestWithParam<int> {};
 
 TEST_P(StreamLength, DeliversEveryFrameOnceAndInOrder) {

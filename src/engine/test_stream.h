@@ -117,7 +117,8 @@ inline bool SameResult(const Recorded& a, const Recorded& b) {
          SameOccupancy(a.cache, b.cache);
 }
 
-// Number of the first result that is not bit for bit the same; -1 if all are.
+inline constexpr int kIdentical = -1;  // of FirstDifference
+// Number of the first result that is not bit for bit the same.
 inline int64_t FirstDifference(const Results& a, const Results& b) {
   const size_t common = std::min(a.size(), b.size());
   for (size_t i = 0; i < common; ++i) {

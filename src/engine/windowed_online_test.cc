@@ -17,8 +17,6 @@ namespace {
 
 using namespace lingbot::testing;  // NOLINT: the helpers of these tests
 
-constexpr int kIdentical = -1;  // of FirstDifference
-
 struct Extent {
   int window, overlap;
 };

@@ -14,7 +14,7 @@
 namespace lingbot {
 namespace {
 
-constexpr png_uint_32 kLargestSide = 1 << 15;
+constexpr png_uint_32 kLargestImageSide = 1 << 15;
 
 // libpng leaves a function that failed with longjmp, which skips destructors: what owns memory is
 // a member here, and functions that call setjmp have trivial locals only.
@@ -39,7 +39,7 @@ class PngReader {
   bool ReadHeader() {
     if (setjmp(png_jmpbuf(png_)) != 0) return false;
     png_set_read_fn(png_, this, OnRead);
-    png_set_user_limits(png_, kLargestSide, kLargestSide);
+    png_set_user_limits(png_, kLargestImageSide, kLargestImageSide);
     png_read_info(png_, info_);
     return true;
   }

@@ -19,7 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uintmax_t kLargestManifest = 64u << 20;
 constexpr const char* kFrameFolders[] = {kDepthFolder, kConfidenceFolder, kImagesFolder,
                                          kNpzFolder};
 

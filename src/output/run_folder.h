@@ -8,6 +8,7 @@ namespace lingbot {
 
 inline constexpr char kRunFormat[] = "lingbot-map run";  // "format" of manifest.json
 inline constexpr char kManifestName[] = "manifest.json";
+inline constexpr std::uintmax_t kLargestManifest = 64u << 20;  // bytes that readers accept
 inline constexpr char kFramesName[] = "frames.jsonl";
 inline constexpr char kTrajectoryName[] = "trajectory_tum.txt";
 inline constexpr char kPlyName[] = "points.ply";

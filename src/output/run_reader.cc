@@ -17,7 +17,6 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr size_t kLongestLine = 1 << 20;
-constexpr uintmax_t kLargestManifest = 64u << 20;
 constexpr int64_t kMostPixels = int64_t{1} << 28;
 constexpr double kLargestWhole = 9007199254740992.0;  // 2^53: every whole number below is a double
 

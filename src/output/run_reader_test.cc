@@ -10,7 +10,7 @@
 namespace lingbot {
 namespace {
 
-constexpr int kHeight = 6, kWidth = 8, kPixels = kHeight * kWidth;
+constexpr int kReadHeight = 6, kReadWidth = 8, kReadPixels = kReadHeight * kReadWidth;
 
 // A run of `count` frames whose values differ everywhere.
 class SmallRun {
@@ -24,10 +24,10 @@ class SmallRun {
   }
 
   FrameRecord Frame(int index) {
-    depth_.assign(kPixels, 0.0f);
-    confidence_.assign(kPixels, 0.0f);
-    rgb_.assign(3 * kPixels, 0);
-    for (int i = 0; i < kPixels; ++i) {
+    depth_.assign(kReadPixels, 0.0f);
+    confidence_.assign(kReadPixels, 0.0f);
+    rgb_.assign(3 * kReadPixels, 0);
+    for (int i = 0; i < kReadPixels; ++i) {
       depth_[i] = 1.0f + 0.37f * static_cast<float>(i % 11) + static_cast<float>(index);
       confidence_[i] = 1.0f + 0.01f * static_cast<float>(i);
       for (int c = 0; c < 3; ++c) rgb_[3 * i + c] = static_cast<uint8_t>(11 * i + 50 * c + index);
@@ -41,8 +41,8 @@ class SmallRun {
     record.keyframe = index == 1;
     record.pose = {0.1f, -0.2f, 0.3f * static_cast<float>(index), 0.3f, 0.2f, 0.1f, 1.7f,
                    1.0f, 1.2f};
-    record.height = kHeight;
-    record.width = kWidth;
+    record.height = kReadHeight;
+    record.width = kReadWidth;
     record.depth = depth_;
     record.confidence = confidence_;
     record.rgb = rgb_;
@@ -77,8 +77,8 @@ TEST(RunReaderTest, GivesBackWhatWasWritten) {
   RunReader reader(folder / "run");
   EXPECT_EQ(reader.frames(), 3);
   EXPECT_EQ(reader.status(), "complete");
-  EXPECT_EQ(reader.height(), kHeight);
-  EXPECT_EQ(reader.width(), kWidth);
+  EXPECT_EQ(reader.height(), kReadHeight);
+  EXPECT_EQ(reader.width(), kReadWidth);
   EXPECT_TRUE(reader.has_images() && reader.has_depth() && reader.has_confidence());
   EXPECT_FALSE(reader.cut_short());
   EXPECT_EQ(reader.record_bytes(), ReadText(folder / "run/frames.jsonl").size());
