@@ -174,7 +174,9 @@ TEST_F(KillTest, KilledFiveTimesAndResumed) {
   }
   std::printf("resident after %d frames: %ld KB, after nearly all %d: %ld KB\n", frames / 5,
               static_cast<long>(early), frames, static_cast<long>(late));
+#if !defined(__SANITIZE_ADDRESS__)  // which keeps freed memory back
   EXPECT_LE(late, early + 2048);
+#endif
 
   std::mt19937 random(20240607);
   std::vector<int64_t> kills;
