@@ -80,6 +80,7 @@ KvCacheConfig CacheConfigOf(const ModelInfo& model, const StreamPlan& plan,
   cache.scale_frames = plan.scale_frames;
   cache.sliding_window = plan.sliding_window;
   cache.trajectory_frames = InRange("trajectory_frames", options.trajectory_frames, 1, kMostFrames);
+  cache.expected_frames = plan.stored_frames;
   cache.strict = options.strict;
   cache.poison = options.poison_cache;
   cache.camera.passes = plan.camera_iterations;
@@ -159,7 +160,6 @@ StreamPlan PlanStream(const ModelInfo& model, int height, int width,
   plan.stage_times = options.stage_times;
   plan.stored_frames = StoredFrames(options, plan.scale_frames);
   plan.cache = CacheConfigOf(model, plan, options);
-  plan.cache.expected_frames = plan.stored_frames;
   plan.workspace_bytes = WorkspaceBytes(model, plan, options);
   plan.step_input_bytes = KvCache::StepInputBytes(plan.cache) +
                           Aggregator::StepInputBytes(ConfigOf(model), plan.scale_frames) +
