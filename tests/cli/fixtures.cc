@@ -75,15 +75,19 @@ void WriteModel(const fs::path& path, const ModelChange& change) {
   std::map<std::string, Shape> shapes = TinyShapes();
   shapes.erase(change.drop);
   for (const auto& [name, shape] : change.shapes) shapes.insert_or_assign(name, shape);
-  const HashedWeights weights(shapes, /*seed=*/7, /*fc2_bias_offset=*/1.0f);
+  const std::string config = R"({"taps": [0, 1, 2, 3], "camera_heads": 2})";
+  WriteWeights({shapes, /*seed=*/7, /*fc2_bias_offset=*/1.0f, {{"config", config}}}, path,
+               change.damage);
+}
+
+void WriteWeights(const HashedWeights& weights, const fs::path& path, const std::string& damage) {
   std::vector<SafetensorsWriter::Entry> entries;
   for (const auto& [name, info] : weights.tensors()) entries.push_back({name, info});
-  const std::string config = R"({"taps": [0, 1, 2, 3], "camera_heads": 2})";
-  SafetensorsWriter writer(path, entries, {{"config", config}});
+  SafetensorsWriter writer(path, entries, weights.metadata());
   for (const auto& [name, info] : weights.tensors()) {
     std::vector<float> values(static_cast<size_t>(info.shape.elements()));
     weights.ReadFloats(name, values.data());
-    if (name == change.damage) {
+    if (name == damage) {
       std::fill(values.begin(), values.end(), std::numeric_limits<float>::quiet_NaN());
     }
     writer.WriteValues<float>(name, values);

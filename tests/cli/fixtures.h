@@ -14,6 +14,7 @@
 #include "media/test_images.h"
 #include "program.h"
 #include "tensor/tensor_view.h"
+#include "weights/hashed_weights.h"
 
 namespace lingbot::cli {
 
@@ -27,6 +28,9 @@ struct ModelChange {
 // A seeded network small enough to run hundreds of frames in a test: width 84, 128 channels; scale
 // frames and window are the released network's (8 and 64), as the file says nothing of them.
 void WriteModel(const std::filesystem::path& path, const ModelChange& change = {});
+// `weights` as a file; of the tensor named `damage` the values are no numbers.
+void WriteWeights(const HashedWeights& weights, const std::filesystem::path& path,
+                  const std::string& damage = {});
 
 void WriteBytes(const std::filesystem::path& path, const std::string& bytes);
 std::string ReadText(const std::filesystem::path& path);

@@ -14,9 +14,7 @@
 #ifdef LINGBOT_HAVE_VIDEO
 #include "media/test_videos.h"
 #endif
-#include "weights/hashed_weights.h"
 #include "weights/model_tensors.h"
-#include "weights/safetensors_writer.h"
 
 namespace lingbot::cli {
 namespace {
@@ -31,7 +29,7 @@ int FrameCount() {
 }
 
 // The smallest network that the program takes.
-void WriteSmallestModel(const fs::path& path) {
+HashedWeights SmallestWeights() {
   ModelTensorSizes sizes;
   sizes.img_size = 56;
   sizes.embed_dim = 64;
@@ -41,17 +39,8 @@ void WriteSmallestModel(const fs::path& path) {
   sizes.camera_depth = 1;
   sizes.dpt_features = 16;
   sizes.dpt_channels = {16, 16, 16, 16};
-  const HashedWeights weights(ModelTensorShapes(sizes), /*seed=*/7, /*fc2_bias_offset=*/1.0f);
-  std::vector<SafetensorsWriter::Entry> entries;
-  for (const auto& [name, info] : weights.tensors()) entries.push_back({name, info});
-  SafetensorsWriter writer(path, entries,
-                           {{"config", R"({"taps": [0, 1, 2, 3], "camera_heads": 1})"}});
-  for (const auto& [name, info] : weights.tensors()) {
-    std::vector<float> values(static_cast<size_t>(info.shape.elements()));
-    weights.ReadFloats(name, values.data());
-    writer.WriteValues<float>(name, values);
-  }
-  writer.Finish();
+  return HashedWeights(ModelTensorShapes(sizes), /*seed=*/7, /*fc2_bias_offset=*/1.0f,
+                       {{"config", R"({"taps": [0, 1, 2, 3], "camera_heads": 1})"}});
 }
 
 // Counts the lines of a file that grows, reading each byte once.
@@ -158,7 +147,7 @@ class KillTest : public CliTest {
 
 TEST_F(KillTest, KilledFiveTimesAndResumed) {
   const int frames = FrameCount();
-  WriteSmallestModel(Path("model.safetensors"));
+  WriteWeights(SmallestWeights(), Path("model.safetensors"));
   WriteInput(frames);
 
   int64_t early = 0, late = 0;
