@@ -29,6 +29,16 @@ void AddDevice(CLI::App* app, DeviceChoice* target) {
       "the processor, or GPU number N; auto: a GPU if there is one");
 }
 
+void AddAttention(CLI::App* app, AttentionBackend* target) {
+  const auto& backends = AttentionBackendNames();
+  AddChoice<AttentionBackend>(app, "--attention", target, {backends.begin(), backends.end()},
+                              "auto", "who computes attention");
+}
+
+void AddThreads(CLI::App* app, int* target) {
+  AddCount(app, "--threads", target, 1, "all cores", "processor threads", 1024);
+}
+
 void AddMemoryLimit(CLI::App* app, uint64_t* target, const std::string& fallback,
                     const std::string& text) {
   AddText(
@@ -48,13 +58,11 @@ void AddMachineArguments(CLI::App* app, RunOptions* options) {
       app, "--precision", &options->precision,
       {{"auto", Precision::kAuto}, {"fp32", Precision::kFloat32}, {"bf16", Precision::kBFloat16}},
       "auto", "of weights and cache; auto: bf16 where the device multiplies it");
-  const auto& backends = AttentionBackendNames();
-  AddChoice<AttentionBackend>(app, "--attention", &options->session.attention,
-                              {backends.begin(), backends.end()}, "auto", "who computes attention");
+  AddAttention(app, &options->session.attention);
   AddSwitch(
       app, "--no-graph", [options] { options->session.graph = false; },
       "GPU: launch every step anew instead of replaying a CUDA graph");
-  AddCount(app, "--threads", &options->session.threads, 1, "all cores", "processor threads", 1024);
+  AddThreads(app, &options->session.threads);
   AddMemoryLimit(app, &options->memory_limit, "what is free",
                  "most memory this process may plan for, such as 4GiB or 800MB");
 }

@@ -11,9 +11,11 @@
 #include "base/thread_team.h"
 #include "cli/arguments.h"
 #include "cli/console.h"
+#include "cli/machine_arguments.h"
 #include "cli/model_lookup.h"
 #include "cli/names.h"
 #include "cli/resume.h"
+#include "cli/run_options.h"
 #include "cli/weights_hash.h"
 #include "geometry/pose.h"
 #include "lingbot/model.h"
@@ -227,16 +229,10 @@ void AddLocalizeArguments(CLI::App* app, LocalizeOptions* options) {
   BeginGroup(app, "Model and machine");
   AddName(app, "--model", "FILE", &options->model, "the one that the map names",
           "checkpoint, or its name, that the map was made with");
-  AddName(app, "--models-dir", "DIR", &options->models_dir, "models/ of the program",
-          "folder to look into for the model's name");
-  AddText(
-      app, "--device", "auto|cpu|cuda[:N]",
-      [options](const std::string& word) { options->device = ParseDevice(word); }, "auto",
-      "the processor, or GPU number N; auto: a GPU if there is one");
-  const auto& backends = AttentionBackendNames();
-  AddChoice<AttentionBackend>(app, "--attention", &options->attention,
-                              {backends.begin(), backends.end()}, "auto", "who computes attention");
-  AddCount(app, "--threads", &options->threads, 1, "all cores", "processor threads", 1024);
+  AddModelsDir(app, &options->models_dir);
+  AddDevice(app, &options->device);
+  AddAttention(app, &options->attention);
+  AddThreads(app, &options->threads);
 }
 
 }  // namespace
@@ -253,11 +249,8 @@ ExitCode LocalizeCommand(const LocalizeOptions& options) {
   } catch (const Error& error) {
     throw UsageError(error.code(), error.what());
   }
-  ModelOptions model_options;
-  model_options.device = options.device.kind;
-  model_options.device_ordinal = options.device.ordinal;
-  model_options.precision = map.snapshot.precision;
-  model_options.threads = options.threads;
+  ModelOptions model_options =
+      ModelOptionsOf(options.device, map.snapshot.precision, options.threads);
   model_options.log = [&console](const std::string& line) { console.Warn(line); };
   console.Note(fmt::format("loading {}", model_path.string()));
   const Model model = Model::Load(model_path, model_options);

@@ -61,15 +61,18 @@ struct RunOptions {
   bool json = false;
 };
 
-// What of it concerns the model.
-inline ModelOptions ModelOptionsOf(const RunOptions& options) {
+// How the program loads a model.
+inline ModelOptions ModelOptionsOf(const DeviceChoice& device, Precision precision, int threads) {
   ModelOptions model;
-  model.device = options.device.kind;
-  model.device_ordinal = options.device.ordinal;
-  model.precision = options.precision;
-  model.threads = options.session.threads;
+  model.device = device.kind;
+  model.device_ordinal = device.ordinal;
+  model.precision = precision;
+  model.threads = threads;
   model.spare_gpu_stack = true;  // the process is ours
   return model;
+}
+inline ModelOptions ModelOptionsOf(const RunOptions& options) {
+  return ModelOptionsOf(options.device, options.precision, options.session.threads);
 }
 
 }  // namespace lingbot::cli
