@@ -1,39 +1,26 @@
 #include "media/png_decoder.h"
 
-#include <png.h>
-
+#include <csetjmp>
 #include <cstdint>
-#include <cstdio>
-#include <cstring>
 #include <vector>
 
 #include "base/check.h"
+#include "base/png_input.h"
 #include "media/blend.h"
 
 namespace lingbot {
 namespace {
 
-// libpng leaves a function that failed with longjmp, which skips destructors. Everything that owns
-// memory is therefore a member here, and the functions that call setjmp have trivial locals only.
-class PngReader {
+class PngReader : public PngInput {
  public:
-  explicit PngReader(std::span<const std::byte> bytes) : rest_(bytes) {
-    png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, OnError, OnWarning);
-    if (png_ != nullptr) info_ = png_create_info_struct(png_);
-  }
-  ~PngReader() { png_destroy_read_struct(&png_, &info_, nullptr); }
-  PngReader(const PngReader&) = delete;
-  PngReader& operator=(const PngReader&) = delete;
+  explicit PngReader(std::span<const std::byte> bytes) : PngInput(bytes) {}
 
-  bool valid() const { return info_ != nullptr; }
-  const char* problem() const { return problem_; }
   bool has_alpha() const { return channels_ == 4; }
   bool interlaced() const { return passes_ > 1; }
 
   // Reads up to the image data and asks for 8-bit RGB or RGBA.
   bool ReadHeader(int width, int height) {
     if (setjmp(png_jmpbuf(png_)) != 0) return false;
-    png_set_read_fn(png_, this, OnRead);
     png_set_user_limits(png_, 0x7FFFFFFF, 0x7FFFFFFF);  // the caller has checked the product
     png_set_crc_action(png_, PNG_CRC_QUIET_USE, PNG_CRC_QUIET_USE);  // checked already
     png_read_info(png_, info_);
@@ -66,26 +53,6 @@ class PngReader {
   }
 
  private:
-  static PngReader* Self(void* pointer) { return static_cast<PngReader*>(pointer); }
-
-  [[noreturn]] static void OnError(png_structp png, const char* message) {
-    std::snprintf(Self(png_get_error_ptr(png))->problem_, sizeof(problem_), "%s", message);
-    png_longjmp(png, 1);
-  }
-
-  static void OnWarning(png_structp, const char*) {}
-
-  static void OnRead(png_structp png, png_bytep target, size_t count) {
-    PngReader* self = Self(png_get_io_ptr(png));
-    if (count > self->rest_.size()) png_error(png, "the file ends too early");
-    std::memcpy(target, self->rest_.data(), count);
-    self->rest_ = self->rest_.subspan(count);
-  }
-
-  png_structp png_ = nullptr;
-  png_infop info_ = nullptr;
-  std::span<const std::byte> rest_;
-  char problem_[160] = "";
   int channels_ = 0;
   int passes_ = 1;
 };

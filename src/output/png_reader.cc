@@ -1,35 +1,22 @@
 #include "output/png_reader.h"
 
-#include <png.h>
-
 #include <csetjmp>
-#include <cstdio>
-#include <cstring>
 #include <span>
 #include <string>
 
 #include "base/check.h"
 #include "base/file_mapping.h"
+#include "base/png_input.h"
 
 namespace lingbot {
 namespace {
 
 constexpr png_uint_32 kLargestImageSide = 1 << 15;
 
-// libpng leaves a function that failed with longjmp, which skips destructors: what owns memory is
-// a member here, and functions that call setjmp have trivial locals only.
-class PngReader {
+class PngReader : public PngInput {
  public:
-  explicit PngReader(std::span<const std::byte> bytes) : rest_(bytes) {
-    png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, OnError, OnWarning);
-    if (png_ != nullptr) info_ = png_create_info_struct(png_);
-  }
-  ~PngReader() { png_destroy_read_struct(&png_, &info_, nullptr); }
-  PngReader(const PngReader&) = delete;
-  PngReader& operator=(const PngReader&) = delete;
+  explicit PngReader(std::span<const std::byte> bytes) : PngInput(bytes) {}
 
-  bool valid() const { return info_ != nullptr; }
-  const char* problem() const { return problem_; }
   int width() const { return static_cast<int>(png_get_image_width(png_, info_)); }
   int height() const { return static_cast<int>(png_get_image_height(png_, info_)); }
   bool Is(int color_type, int bits) const {
@@ -38,7 +25,6 @@ class PngReader {
 
   bool ReadHeader() {
     if (setjmp(png_jmpbuf(png_)) != 0) return false;
-    png_set_read_fn(png_, this, OnRead);
     png_set_user_limits(png_, kLargestImageSide, kLargestImageSide);
     png_read_info(png_, info_);
     return true;
@@ -52,28 +38,6 @@ class PngReader {
     png_read_end(png_, nullptr);
     return true;
   }
-
- private:
-  static PngReader* Self(void* pointer) { return static_cast<PngReader*>(pointer); }
-
-  [[noreturn]] static void OnError(png_structp png, const char* message) {
-    std::snprintf(Self(png_get_error_ptr(png))->problem_, sizeof(problem_), "%s", message);
-    png_longjmp(png, 1);
-  }
-
-  static void OnWarning(png_structp, const char*) {}
-
-  static void OnRead(png_structp png, png_bytep target, size_t count) {
-    PngReader* self = Self(png_get_io_ptr(png));
-    if (count > self->rest_.size()) png_error(png, "the file ends too early");
-    std::memcpy(target, self->rest_.data(), count);
-    self->rest_ = self->rest_.subspan(count);
-  }
-
-  png_structp png_ = nullptr;
-  png_infop info_ = nullptr;
-  std::span<const std::byte> rest_;
-  char problem_[160] = "";
 };
 
 struct Kind {
