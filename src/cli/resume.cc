@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <fstream>
 #include <limits>
 #include <system_error>
 
@@ -22,12 +21,6 @@ using Json = nlohmann::ordered_json;
 
 // Options that may change without changing a number of the result.
 constexpr std::array kFreeOptions = {"memory_limit", "skip_bad"};
-
-Json ReadManifest(const fs::path& folder) {
-  std::ifstream file(folder / kManifestName);
-  Json json = Json::parse(file, nullptr, /*allow_exceptions=*/false);
-  return json.is_object() ? json : Json::object();
-}
 
 Json ValueOf(const Json& object, const std::string& key) {
   return object.is_object() && object.contains(key) ? object[key] : Json(nullptr);
@@ -112,7 +105,7 @@ ResumePlan PlanResume(const RunOptions& options, const RunPlan& plan) {
                                  InputLabel(options.input)));
   }
   const RunInfo info = RunInfoOf(options, plan);
-  const Json manifest = ReadManifest(options.out);
+  const Json manifest = ManifestIn(options.out);
   CheckSameRun(manifest, info);
   if (ValueOf(manifest, "status") == "complete") {
     resume.kind = ResumePlan::Kind::kComplete;

@@ -110,14 +110,21 @@ void CreateFolder(const fs::path& folder) {
   if (error) FailOn("create the folder", folder, error);
 }
 
-bool IsRunFolder(const fs::path& folder) {
+nlohmann::ordered_json ManifestIn(const fs::path& folder) {
   std::error_code error;
   const fs::path path = folder / kManifestName;
+  auto json = nlohmann::ordered_json::object();
   if (!fs::is_regular_file(path, error) || fs::file_size(path, error) > kLargestManifest)
-    return false;
+    return json;
   std::ifstream file(path);
-  const auto json = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
-  return json.is_object() && json.contains("format") && json["format"] == kRunFormat;
+  auto read = nlohmann::ordered_json::parse(file, nullptr, /*allow_exceptions=*/false);
+  if (read.is_object()) json = std::move(read);
+  return json;
+}
+
+bool IsRunFolder(const fs::path& folder) {
+  const auto manifest = ManifestIn(folder);
+  return manifest.contains("format") && manifest["format"] == kRunFormat;
 }
 
 void PrepareRunFolder(const fs::path& folder, bool overwrite) {

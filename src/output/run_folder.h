@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 namespace lingbot {
 
@@ -29,6 +30,9 @@ void CreateFolder(const std::filesystem::path& folder);
 
 // True if the folder holds the manifest of an earlier run, finished or not.
 bool IsRunFolder(const std::filesystem::path& folder);
+// The manifest in a folder, for those who can do without: an empty object if there is none that can
+// be read.
+nlohmann::ordered_json ManifestIn(const std::filesystem::path& folder);
 
 // Makes `folder` ready for a new run: creates it if need be, and removes what an earlier run left,
 // so that files of two runs never mix; other files stay. Throws kFileUnwritable if it is not empty

@@ -118,11 +118,9 @@ void RunWriter::ReplayExports() {
 
 // The manifest lists at which frames the run was taken up again.
 void RunWriter::NoteResumption() {
-  std::ifstream file(folder_ / kManifestName);
-  const Json earlier = Json::parse(file, nullptr, /*allow_exceptions=*/false);
+  const Json earlier = ManifestIn(folder_);
   Json resumptions = Json::array();
-  if (earlier.is_object() && earlier.contains("resumed_at_frames") &&
-      earlier["resumed_at_frames"].is_array()) {
+  if (earlier.contains("resumed_at_frames") && earlier["resumed_at_frames"].is_array()) {
     resumptions = earlier["resumed_at_frames"];
   }
   resumptions.push_back(frame_count_);
